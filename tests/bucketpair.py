@@ -14,8 +14,13 @@ from minioserver import ROOT_PASSWORD, ROOT_USER, Server, program
 from generator.components.static import read_text
 
 # All that the client image holds (ubi-micro: bash and coreutils) and the script may use.
-TOOLS = ["bash", "cat", "cut", "date", "join", "mkdir", "sha256sum", "shuf", "sort", "split", "tail", "timeout", "wc"]
-SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "restore.sh")
+TOOLS = [
+    "bash", "cat", "cut", "date", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sort", "split", "tail", "timeout",
+    "wc",
+]  # fmt: skip
+SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "drill.sh", "records.sh", "restore.sh")
+COUNTED = ("objects", "bytes", "moving", "sampled", "listed")
+"""What `verify` tells `record`, as files."""
 WRITE = ["s3:PutObject", "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation", "s3:AbortMultipartUpload"]
 READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
 
@@ -122,7 +127,7 @@ class Pair:
             code, said = self.run(phase)
             assert code == 0, said
         work = self.folder / "work"
-        self.more = {name.upper(): (work / name).read_text() for name in ("objects", "bytes", "moving", "sampled")}
+        self.more = {name.upper(): (work / name).read_text() for name in COUNTED}
         code, said = self.run("record")
         assert code == 0, said
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
-from generator.checks.places import entries, given_twice
+from generator.checks.places import entries, given_twice, human
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.cron import Schedule, parse
@@ -12,6 +12,8 @@ from generator.model.rule import rule, warning
 
 # `backup-` before the name, and Argo's limit for the name of a schedule: 11 characters follow for each run.
 LONGEST = 52 - len("backup-")
+# Half of the folder of its pod (`sizeLimit` of backup.yaml): an object is beside the one before it while it comes.
+DRILL_MOST = 16 * 2**30
 
 
 def _schedules(cluster: Cluster) -> Iterator[tuple[Path, Backup, Schedule]]:
@@ -32,15 +34,21 @@ def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
         schedule: "0 2 * * *"
     """
     for place, backup in entries(cluster.backups, "backups"):
-        at = (*place, "schedule")
-        try:
-            never = parse(backup.schedule).never
-        except ValueError as wrong:
-            yield Finding(at=at, message=str(wrong), fix='as in "0 17 * * *": each day at 17:00 UTC')
-        else:
-            if never:
-                message = f"`{backup.schedule}` never comes: there is no such day"
-                yield Finding(at=at, message=message, fix="take a day that the month has")
+        yield from _valid((*place, "schedule"), backup.schedule)
+        yield from _valid((*place, "drill", "schedule"), backup.drill.schedule)
+
+
+def _valid(at: Path, schedule: str | None) -> Iterator[Finding]:
+    if schedule is None:
+        return
+    try:
+        never = parse(schedule).never
+    except ValueError as wrong:
+        yield Finding(at=at, message=str(wrong), fix='as in "0 17 * * *": each day at 17:00 UTC')
+    else:
+        if never:
+            message = f"`{schedule}` never comes: there is no such day"
+            yield Finding(at=at, message=message, fix="take a day that the month has")
 
 
 @warning("GEN-BKP-009", "backups an hour apart")
@@ -135,3 +143,37 @@ def names_good(cluster: Cluster) -> Iterator[Finding]:
             fix, edits = (f"a shorter one; {short} is given", ()) if short in taken else ("", put(at, short))
             taken.add(short)
             yield Finding(at=at, message=message, fix=fix, edits=edits)
+
+
+@warning("GEN-BKP-026", "drills at another time than backups")
+def drills_apart(cluster: Cluster) -> Iterator[Finding]:
+    """A drill tries the last good backup. While the next one copies, both share MinIO's drives, and take longer.
+
+    Wrong:
+        schedule: "0 17 * * *"
+        drill: {schedule: "0 17 * * 0"}
+    Right:
+        schedule: "0 17 * * *"
+        drill: {schedule: "0 5 * * 0"}
+    """
+    for at, backup, schedule in _schedules(cluster):
+        with suppress(ValueError):
+            if backup.drill.schedule is not None and parse(backup.drill.schedule).meets(schedule):
+                message = f"backup {backup.name} and its drill start at the same minute"
+                where = (*at[:-1], "drill", "schedule")
+                yield Finding(at=where, also=at, message=message, fix="take another hour for the drill")
+
+
+@rule("GEN-BKP-027", "drills that the pod has room for")
+def drill_fits(cluster: Cluster) -> Iterator[Finding]:
+    """What a drill brings back goes into a folder of its pod, one object after the other, beside lists of all objects.
+
+    Wrong:
+        drill: {bytes: 1T}
+    Right:
+        drill: {bytes: 10Gi}
+    """
+    for at, backup in entries(cluster.backups, "backups"):
+        if not 0 < (asked := backup.drill.bytes.value) <= DRILL_MOST:
+            message = f"the drill of {backup.name} brings back {human(asked)}, and may bring back {human(DRILL_MOST)}"
+            yield Finding(at=(*at, "drill", "bytes"), message=message, edits=put((*at, "drill", "bytes"), "10Gi"))

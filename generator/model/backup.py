@@ -27,6 +27,17 @@ class BackupTarget(Section, frozen=True, kw_only=True):
     bucket: BucketName
 
 
+class Drill(Section, frozen=True, kw_only=True):
+    """A backup tried on a schedule (UTC): at most `objects` of it, together at most `bytes` large, are brought back and
+    compared with what was backed up. They are the newest one and others drawn by lot.
+    """
+
+    schedule: Cron | None = None
+    objects: Annotated[int, Meta(ge=1, le=10000)] = 32
+    bytes: Quantity = field(default_factory=lambda: Quantity.of(10 * 2**30, binary=True))
+    suspended: bool = False
+
+
 class Backup(Section, frozen=True, kw_only=True):
     """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
     `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
@@ -42,12 +53,30 @@ class Backup(Section, frozen=True, kw_only=True):
     size: Quantity
     daily_change: Quantity
     changes: Literal["new-keys", "rewritten"] = "new-keys"
+    drill: Drill = field(default_factory=Drill)
     suspended: bool = False
 
     @property
     def too_old(self) -> int:
         """From what age on the newest good copy is too old, in seconds: two of the schedule's longest intervals."""
         return 2 * parse(self.schedule).longest_gap
+
+    @property
+    def drill_schedule(self) -> Cron:
+        """When the backup is tried: if the file does not say, on Sundays, half a day after its first start of a day,
+        and never in a minute in which it starts.
+        """
+        if self.drill.schedule is not None:
+            return self.drill.schedule
+        runs = parse(self.schedule)
+        minutes = ((min(runs.minutes) + 30 + later) % 60 for later in range(60))
+        minute = next((one for one in minutes if one not in runs.minutes), 0)
+        return f"{minute} {(min(runs.hours) + 12) % 24} * * 0"
+
+    @property
+    def drill_too_old(self) -> int:
+        """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
+        return 2 * parse(self.drill_schedule).longest_gap
 
 
 class EtcdBackup(Section, frozen=True, kw_only=True):

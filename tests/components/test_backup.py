@@ -23,7 +23,7 @@ def test_the_steps_are_the_scripts_phases_in_order() -> None:
 
 def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", SCRIPT)) - {"BASH_REMATCH", "BASH_SOURCE"}
-    counted = {"OBJECTS", "BYTES", "MOVING", "SAMPLED"}
+    counted = {"OBJECTS", "BYTES", "MOVING", "SAMPLED", "LISTED"}
     # mc reads HOME.
     for phase in PHASES:
         given = {variable["name"] for variable in STEPS[phase]["container"]["env"]}

@@ -16,9 +16,10 @@ from generator.components.etcd_backup.names import NAMESPACE
 from generator.components.kube_prometheus_stack.alerts import backups_missed
 from generator.components.kubeadm.etcd_snapshots import GROUP, SNAPSHOTS, restore_files, snapshot_files
 from generator.components.workflows.backup import workflow_template as of_buckets
+from generator.components.workflows.scheduled import BACKUP, label
 from generator.components.zabbix.hosts import services
 from generator.layout.bootstrap import bootstrap
-from generator.live.status.last_backups import LABEL, last_backups
+from generator.live.status.last_backups import last_backups
 from generator.model.backup import EtcdBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
@@ -159,11 +160,11 @@ def test_alerts_count_it_as_a_backup(ml50: Cluster) -> None:
 def test_status_tells_of_it(ml50: Cluster) -> None:
     now = datetime(2026, 11, 23, 12, tzinfo=UTC)
     run = {
-        "metadata": {"name": "etcd-1", "labels": {LABEL: "etcd"}, "creationTimestamp": "2026-11-23T06:40:00Z"},
+        "metadata": {"name": "etcd-1", "labels": {label(BACKUP): "etcd"}, "creationTimestamp": "2026-11-23T06:40:00Z"},
         "status": {"phase": "Succeeded"},
     }
-    told = {one.name: one for one in last_backups(ml50, [run], now)}
-    assert told["etcd"].good == "2026-11-23T06:40:00Z"
+    told = {one.name: one for one in last_backups(ml50, [run], (), now)}
+    assert told["etcd"].copy.good == "2026-11-23T06:40:00Z"
     assert not told["etcd"].causes
-    late = {one.name: one for one in last_backups(ml50, [run], now.replace(day=24))}
+    late = {one.name: one for one in last_backups(ml50, [run], (), now.replace(day=24))}
     assert "29 hours ago" in late["etcd"].causes[0].why

@@ -198,7 +198,10 @@ def test_every_backup_that_runs_is_missed_where_nobody_else_does(ml50: Cluster) 
     (group,) = rule["spec"]["groups"]
     waits = {one["expr"]: one["for"] for one in group["rules"] if "for" in one}
     metric = "argo_workflows_backup_last_success_seconds"
+    tried = "argo_workflows_drill_last_success_seconds"
     assert waits == {
+        f'absent({tried}{{backup="datasets"}})': f"{14 * 86400}s",
+        f'absent({tried}{{backup="weekly"}})': f"{14 * 86400}s",
         f'absent({metric}{{backup="datasets"}})': f"{2 * 86400}s",
         f'absent({metric}{{backup="weekly"}})': f"{14 * 86400}s",
     }

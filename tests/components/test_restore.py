@@ -20,6 +20,7 @@ TEMPLATE = restore_template("datasets", "registry/mc:1", GIVEN)
 SPEC: dict[str, Any] = TEMPLATE["spec"]
 STEPS = {one["name"]: one for one in SPEC["templates"]}
 SCRIPT = read_text("workflows/restore.sh")
+SHARED = "".join(read_text(f"workflows/{name}.sh") for name in ("records", "buckets", "client"))
 PHASES = ("precheck", "copy", "verify", "switch")
 
 
@@ -31,7 +32,7 @@ def test_the_steps_are_the_scripts_phases_in_order() -> None:
 
 
 def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
-    read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", SCRIPT + read_text("workflows/buckets.sh"))) - {"BASH_REMATCH"}
+    read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", SHARED + SCRIPT)) - {"BASH_REMATCH"}
     read.remove("BASH_SOURCE")
     for phase in PHASES:
         given = {variable["name"] for variable in STEPS[phase]["container"]["env"]} - {"HOME"}
@@ -61,7 +62,7 @@ def test_what_the_first_step_chose_is_told_to_the_others() -> None:
 def test_its_pods_are_as_the_backups_and_read_their_scripts() -> None:
     backup = workflow_template()["spec"]
     assert (SPEC["volumes"], SPEC["securityContext"]) == (backup["volumes"], backup["securityContext"])
-    assert {"restore.sh", "buckets.sh"} <= scripts()["data"].keys()
+    assert {"restore.sh", "records.sh", "buckets.sh", "client.sh"} <= scripts()["data"].keys()
     for phase in PHASES:
         container = STEPS[phase]["container"]
         assert {mount["name"] for mount in container["volumeMounts"]} == {one["name"] for one in SPEC["volumes"]}

@@ -15,8 +15,14 @@ from generator.components.rook_ceph import NAMESPACE
 from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.workflows import workflows
 from generator.components.workflows.backup import workflow_template
+from generator.components.workflows.drill import workflow_template as drill_template
+from generator.model.backup import Drill
 from generator.model.cluster import Cluster
+from generator.model.cron import parse
+from generator.model.quantity import Quantity
 from generator.model.storage import Encryption
+
+WRITER = "minio-user-backup-writer"
 
 
 def installed(cluster: Cluster) -> Component:
@@ -28,7 +34,11 @@ def of_kind(cluster: Cluster, kind: str) -> list[dict[str, Any]]:
 
 
 def schedules(cluster: Cluster) -> list[dict[str, Any]]:
-    return of_kind(cluster, "CronWorkflow")
+    return [one for one in of_kind(cluster, "CronWorkflow") if one["metadata"]["name"].startswith("backup-")]
+
+
+def drills(cluster: Cluster) -> list[dict[str, Any]]:
+    return [one for one in of_kind(cluster, "CronWorkflow") if one["metadata"]["name"].startswith("drill-")]
 
 
 def restores(cluster: Cluster) -> list[dict[str, Any]]:
@@ -142,11 +152,12 @@ def test_a_client_of_the_clusters_own_is_used_in_every_step(ml50: Cluster) -> No
     assert installed(ml50).patches == ()
     assert ml50.storage.objects
     objects = structs.replace(ml50.storage.objects, client_image="registry/mc:1@sha256:0")
-    (patch,) = installed(structs.replace(ml50, storage=structs.replace(ml50.storage, objects=objects))).patches
-    template = workflow_template()
-    steps = [i for i, one in enumerate(template["spec"]["templates"]) if "container" in one]
-    assert [op["path"] for op in patch.operations] == [f"/spec/templates/{i}/container/image" for i in steps]
-    assert {op["value"] for op in patch.operations} == {"registry/mc:1@sha256:0"}
+    patches = installed(structs.replace(ml50, storage=structs.replace(ml50.storage, objects=objects))).patches
+    for patch, template in zip(patches, (workflow_template(), drill_template()), strict=True):
+        assert patch.target["name"] == template["metadata"]["name"]
+        steps = [i for i, one in enumerate(template["spec"]["templates"]) if "container" in one]
+        assert [op["path"] for op in patch.operations] == [f"/spec/templates/{i}/container/image" for i in steps]
+        assert {op["value"] for op in patch.operations} == {"registry/mc:1@sha256:0"}
 
 
 def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
@@ -162,6 +173,51 @@ def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
     assert policy["spec"]["ingress"] == []
     (ca,) = [volume for volume in template["spec"]["volumes"] if volume["name"] == "ca"]
     assert ca["secret"]["secretName"] == certificate["spec"]["secretName"]
+
+
+def test_each_backup_is_tried_once_a_week_and_not_when_it_runs(ml50: Cluster) -> None:
+    for item, schedule in zip(ml50.backups, drills(ml50), strict=True):
+        spec = schedule["spec"]
+        assert schedule["metadata"]["name"] == f"drill-{item.name}"
+        (when,) = map(parse, spec["schedules"])
+        assert when.longest_gap == 7 * 86400
+        assert not when.meets(parse(item.schedule))
+        assert (spec["timezone"], spec["suspend"], spec["concurrencyPolicy"]) == ("Etc/UTC", False, "Forbid")
+        labels = spec["workflowMetadata"]["labels"]
+        assert labels["gen.internal/drill"] == item.name
+        assert "gen.internal/backup" not in labels
+
+
+@pytest.mark.parametrize("schedule", ["*/15 * * * *", "0,30 12 * * *", "30 0-23 * * *", "59 23 1 * *"])
+def test_whenever_a_backup_runs_its_drill_does_not_begin_then(ml50: Cluster, schedule: str) -> None:
+    item = structs.replace(ml50.backups[0], schedule=schedule)
+    assert not parse(item.drill_schedule).meets(parse(schedule))
+
+
+def test_a_drill_is_as_the_file_says_and_rests_with_its_backup(ml50: Cluster) -> None:
+    first, second = ml50.backups
+    own = Drill(schedule="0 6 1 * *", objects=100, bytes=Quantity.parse("1Gi"), suspended=True)
+    backups = (structs.replace(first, drill=own), structs.replace(second, suspended=True))
+    made = drills(structs.replace(ml50, backups=backups))
+    assert [one["spec"]["suspend"] for one in made] == [True, True]
+    assert made[0]["spec"]["schedules"] == ["0 6 1 * *"]
+    assert arguments(made[0])["sample"] == "100"
+    assert arguments(made[0])["sample-bytes"] == str(2**30)
+
+
+def test_a_drill_gives_just_what_the_template_lacks_and_only_reads_what_it_tries(ml50: Cluster) -> None:
+    template = drill_template()
+    without = {one["name"] for one in template["spec"]["arguments"]["parameters"] if "value" not in one}
+    for item, schedule in zip(ml50.backups, drills(ml50), strict=True):
+        given = arguments(schedule)
+        assert given.keys() == without
+        assert given["backup-bucket"] == item.target.bucket
+        assert (given["backup-secret"], given["record-secret"]) == ("minio-user-restore-reader", WRITER)
+        assert schedule["spec"]["workflowSpec"].keys() == {"workflowTemplateRef", "arguments"}
+    steps = {one["name"]: one["container"]["env"] for one in template["spec"]["templates"] if "container" in one}
+    for step, secret in (("prove", "backup-secret"), ("record", "record-secret")):
+        read = {one["valueFrom"]["secretKeyRef"]["name"] for one in steps[step] if "valueFrom" in one}
+        assert read == {f"{{{{workflow.parameters.{secret}}}}}"}
 
 
 def test_each_backup_has_a_way_back(ml50: Cluster) -> None:
@@ -196,12 +252,13 @@ def test_every_secret_of_a_restore_is_declared_or_its_claims(ml50: Cluster) -> N
                         assert reference["key"] in declared[NAMESPACE, name]
 
 
-def test_a_restore_has_an_identity_of_its_own_with_the_least_rights(ml50: Cluster) -> None:
-    account, role, binding, policy = [one for one in installed(ml50).base if one["metadata"]["name"] == "restore"]
+@pytest.mark.parametrize("name", ["restore", "drill"])
+def test_each_operation_has_an_identity_of_its_own_with_the_least_rights(ml50: Cluster, name: str) -> None:
+    account, role, binding, policy = [one for one in installed(ml50).base if one["metadata"]["name"] == name]
     assert role["rules"] == [
         {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]},
     ]
-    for template in restores(ml50):
+    for template in restores(ml50) if name == "restore" else (drill_template(),):
         assert template["spec"]["serviceAccountName"] == account["metadata"]["name"]
         selected = policy["spec"]["podSelector"]["matchLabels"].items()
         assert selected <= template["spec"]["podMetadata"]["labels"].items()

@@ -127,8 +127,10 @@ def test_every_backup_that_runs_is_missed_after_two_of_its_intervals(ml50: Clust
     cluster = structs.replace(without_backups(ml50), backups=(nightly, weekly, resting))
     (host,) = exported(hosts(cluster))["ml50-cluster.json"]["hosts"]
     triggers = {one["key"]: one["triggers"][0]["expression"] for one in host["items"]}
-    assert triggers.keys() == {"backup.last[datasets]", "backup.last[weekly]"}
-    for key, days in (("backup.last[datasets]", 2), ("backup.last[weekly]", 14)):
+    ages = {"backup.last[datasets]": 2, "backup.last[weekly]": 14, "drill.last[datasets]": 14, "drill.last[weekly]": 14}
+    assert triggers.keys() == {*ages, "drill.good[datasets]", "drill.good[weekly]"}
+    assert triggers["drill.good[weekly]"] == "last(/ml50-cluster/drill.good[weekly])=0"
+    for key, days in ages.items():
         age = days * 86400
         item = f"/ml50-cluster/{key}"
         assert triggers[key] == f"now()-last({item})>{age} or nodata({item},{age}s)=1"

@@ -7,28 +7,37 @@ from msgspec import structs
 from reference import load
 
 from generator.components import compose
+from generator.components.workflows.drill import workflow_template as drill_template
+from generator.components.workflows.scheduled import BACKUP, DRILL, label
 from generator.layout.projects import own_manifests
-from generator.live.status.last_backups import LABEL, LastBackup, last_backups
+from generator.live.status.last_backups import KEPT, LastBackup, LastRun, last_backups
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 CLUSTER = load("ml50")
 NAME = CLUSTER.backups[0].name
 
 
-def run(hours: float, phase: str, message: str = "") -> dict[str, Any]:
+def run(hours: float, phase: str, message: str = "", of: str = BACKUP) -> dict[str, Any]:
     began = (NOW - timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    metadata = {"name": f"run-{hours:g}", "namespace": "rook-ceph", "labels": {LABEL: NAME}, "creationTimestamp": began}
+    metadata = {"name": f"run-{hours:g}", "namespace": "rook-ceph", "labels": {label(of): NAME}}
+    metadata["creationTimestamp"] = began
     return {"metadata": metadata, "status": {"phase": phase, "message": message}}
 
 
-def told(*runs: dict[str, Any]) -> LastBackup:
-    return next(iter(last_backups(CLUSTER, runs, NOW)))
+def told(*runs: dict[str, Any]) -> LastRun:
+    return next(iter(last_backups(CLUSTER, runs, (), NOW))).copy
+
+
+def tried(*runs: dict[str, Any]) -> LastRun:
+    found = next(iter(last_backups(CLUSTER, (run(20, "Succeeded"),), runs, NOW))).drill
+    assert found
+    return found
 
 
 def test_the_label_is_the_one_that_the_schedule_puts_on_its_runs() -> None:
     made = {one.name: one for one in compose(CLUSTER)}
     (schedule, *_) = [one for one in own_manifests(made["workflows"]) if one["kind"] == "CronWorkflow"]
-    assert schedule["spec"]["workflowMetadata"]["labels"][LABEL] == NAME
+    assert schedule["spec"]["workflowMetadata"]["labels"][label(BACKUP)] == NAME
 
 
 def test_the_newest_good_run_counts() -> None:
@@ -52,5 +61,35 @@ def test_a_good_run_that_is_too_old_is_told() -> None:
 def test_none_at_all_is_told_and_not_of_what_is_suspended() -> None:
     assert [one.why for one in told().causes] == ["no run of the last 7 days was good"]
     backups = tuple(structs.replace(one, suspended=True) for one in CLUSTER.backups)
-    (first, *_) = last_backups(structs.replace(CLUSTER, backups=backups), (), NOW)
-    assert [one.why for one in first.causes] == ["it is suspended in the cluster file"]
+    (first, *_) = last_backups(structs.replace(CLUSTER, backups=backups), (), (), NOW)
+    assert [one.why for one in first.causes] == ["it is suspended in the cluster file"] * 2
+
+
+def test_the_last_good_drill_counts_for_two_weeks() -> None:
+    found = tried(run(24 * 13, "Succeeded", of=DRILL), run(0.1, "Running", of=DRILL))
+    assert (found.good, bool(found.running), found.causes) == ("2026-05-19T12:00:00Z", True, ())
+    (late,) = tried(run(24 * 15, "Succeeded", of=DRILL)).causes
+    assert late.why == "its last good run began 360 hours ago, and it should run by `30 5 * * 0`"
+
+
+def test_a_drill_that_failed_or_never_was_says_what_to_do() -> None:
+    (failed,) = tried(run(30, "Succeeded", of=DRILL), run(1, "Failed", "child 'prove' failed", of=DRILL)).causes
+    assert failed.objects == (f"drill {NAME}",)
+    assert (failed.why, failed.command) == (
+        "its last run failed: child 'prove' failed",
+        f"gen workflow logs run-1 --cluster {CLUSTER.name}",
+    )
+    (never,) = tried().causes
+    assert never.why == "no run of the last 28 days was good"
+    assert never.command == f"gen workflow submit drill-{NAME} --cluster {CLUSTER.name} --watch"
+
+
+def test_runs_are_kept_as_long_as_is_said() -> None:
+    assert drill_template()["spec"]["ttlStrategy"]["secondsAfterCompletion"] == 28 * 86400
+    assert KEPT == {BACKUP: "7 days", DRILL: "28 days"}
+
+
+def test_a_backup_of_etcd_has_no_drill() -> None:
+    found: list[LastBackup] = list(last_backups(CLUSTER, (), (), NOW))
+    assert [one.name for one in found if one.drill] == ["datasets", "checkpoints"]
+    assert "etcd" in {one.name for one in found}

@@ -191,6 +191,36 @@ def test_a_bucket_is_brought_back_as_it_was(site: Site) -> None:
         assert site.mc("cat", f"source/datasets/was/{number} <한글> 100%.txt") == f"object {number}"
 
 
+def test_a_backup_is_tried_and_what_came_of_it_is_told(site: Site) -> None:
+    site.mc("pipe", "source/datasets/tried/<한글> 100%.txt", text="tried")
+    time.sleep(1.1)
+    assert site.backup("-p", "shrink-percent=100").returncode == 0
+    good = site.gen("submit", "drill-datasets", "--watch")
+    assert good.returncode == 0, good.stdout + good.stderr
+    for step in ("prove", "record"):
+        assert f"✔ {step} Succeeded" in good.stdout
+    prefix = "target/datasets-backup/_gen/backups/_drills/datasets/"
+    (record,) = [json.loads(line)["key"] for line in site.mc("--json", "ls", prefix).splitlines()]
+    made = json.loads(site.mc("cat", prefix + record))
+    assert made["objects"] == made["proven"] > 0
+    assert made["started"] < made["finished"]
+    site.mc("rm", "--versions", "--force", "target/datasets-backup/tried/<한글> 100%.txt")
+    bad = site.gen("submit", "drill-datasets", "--watch")
+    assert bad.returncode == 1, bad.stdout
+    said = site.gen("logs", run_of(bad)).stdout
+    assert "missing: tried/" in said
+    assert "FAILED: 1 objects of the backup that ended at" in said
+    no_metric_was_refused(site, run_of(good))
+    no_metric_was_refused(site, run_of(bad))
+    assert len(site.mc("--json", "ls", prefix).splitlines()) == 1
+
+
+def no_metric_was_refused(site: Site, name: str) -> None:
+    """The controller says so in a condition of the run; it offers metrics on all addresses, so not here."""
+    _, found = site.api.request("GET", f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/workflows/{name}")
+    assert "MetricsError" not in {one["type"] for one in found["status"]["conditions"]}
+
+
 def test_why_nothing_is_brought_back_is_told(site: Site) -> None:
     early = site.run("restore", "datasets", "--at", "2020-01-01", "--into", "datasets-early", "--yes")
     assert early.returncode == 1, early.stdout

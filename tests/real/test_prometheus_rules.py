@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from msgspec import structs
 from reference import without_backups
 
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
+from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
@@ -50,23 +52,64 @@ def groups(cluster: Cluster) -> Any:
 def test_a_backup_is_missed_after_two_of_its_intervals(
     ml50: Cluster, tmp_path: Path, told: str, hours: int, fires: tuple[str, ...]
 ) -> None:
+    judged(ml50, tmp_path, {NEWEST: told}, hours, dict.fromkeys(fires, "critical"), ALERTS)
+
+
+WEEK = 7 * (DAY + 1)
+GOOD_TWICE = f"0x{WEEK - 1} 604800x{WEEK - 1} 604800x{WEEK}"
+DRILLS = {"DrillTooOld": "warning", "DrillNeverSeen": "warning", "DrillFailed": "critical"}
+
+
+@pytest.mark.parametrize(
+    ("newest", "good", "days", "fires"),
+    [
+        pytest.param(f"0x{3 * WEEK}", f"1x{3 * WEEK}", 13, (), id="one drill missed"),
+        pytest.param(f"0x{3 * WEEK}", f"1x{3 * WEEK}", 15, ("DrillTooOld",), id="two drills missed"),
+        pytest.param(GOOD_TWICE, f"1x{WEEK - 1} 1x{2 * WEEK}", 20, (), id="it works every week"),
+        pytest.param(f"0x{3 * WEEK}", f"1x{WEEK - 1} 0x{2 * WEEK}", 6, (), id="it will fail"),
+        pytest.param(f"0x{3 * WEEK}", f"1x{WEEK - 1} 0x{2 * WEEK}", 8, ("DrillFailed",), id="the last one failed"),
+        pytest.param("", f"0x{WEEK}", 1, ("DrillFailed",), id="the first one failed"),
+        pytest.param("", "", 13, (), id="it is new"),
+        pytest.param("", "", 15, ("DrillNeverSeen",), id="it never was"),
+    ],
+)
+def test_a_drill_is_missed_after_two_of_its_intervals_and_told_once_it_failed(  # noqa: PLR0913, PLR0917 - a case
+    ml50: Cluster, tmp_path: Path, newest: str, good: str, days: int, fires: tuple[str, ...]
+) -> None:
+    series = {drill.NEWEST: newest, drill.GOOD: good}
+    judged(ml50, tmp_path, series, 24 * days, {one: DRILLS[one] for one in fires}, DRILLS)
+
+
+def judged(  # noqa: PLR0913, PLR0917 - what a case consists of
+    cluster: Cluster,
+    folder: Path,
+    told: Mapping[str, str],
+    hours: int,
+    fires: Mapping[str, str],
+    among: Iterable[str],
+) -> None:
+    """Let promtool judge: of these alerts those fire, with these severities, after what the metrics told."""
     program = shutil.which("promtool")
     if program is None:
         if os.environ.get("CI"):
             pytest.fail("no promtool")
         pytest.skip("no promtool")
-    nightly = structs.replace(ml50.backups[0], name="nightly", schedule="0 0 * * *", suspended=False)
-    rules = groups(structs.replace(without_backups(ml50), backups=(nightly,)))
-    alert = {
-        "exp_labels": {"severity": "critical", "backup": "nightly"},
-        "exp_annotations": rules["groups"][0]["rules"][0]["annotations"],
-    }
-    asked = [{"alertname": name, "eval_time": f"{hours}h", "exp_alerts": [alert] * (name in fires)} for name in ALERTS]
-    series = [{"series": f'{NEWEST}{{backup="nightly",pod="a"}}', "values": told}] if told else []
+    nightly = structs.replace(cluster.backups[0], name="nightly", schedule="0 0 * * *", suspended=False)
+    rules = groups(structs.replace(without_backups(cluster), backups=(nightly,)))
+    said = {one["alert"]: one["annotations"] for one in rules["groups"][0]["rules"]}
+    expected = {name: [alert(severity, said[name])] for name, severity in fires.items()}
+    asked = [{"alertname": one, "eval_time": f"{hours}h", "exp_alerts": expected.get(one, [])} for one in among]
+    series = [
+        {"series": f'{name}{{backup="nightly",pod="a"}}', "values": values} for name, values in told.items() if values
+    ]
     test = {"interval": "10m", "input_series": series, "alert_rule_test": asked}
     files = {"rules.json": rules, "tests.json": {"rule_files": ["rules.json"], "tests": [test]}}
     for name, content in files.items():
-        (tmp_path / name).write_text(json.dumps(content))
+        (folder / name).write_text(json.dumps(content))
     command = [program, "test", "rules", "tests.json"]
-    ran = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def alert(severity: str, said: Mapping[str, str]) -> dict[str, Any]:
+    return {"exp_labels": {"severity": severity, "backup": "nightly"}, "exp_annotations": said}

@@ -480,7 +480,11 @@ minio_cluster_health_erasure_set_online_drives{pool="0",set="1",server="127.0.0.
 minio_cluster_capacity_usable_total_bytes{server="127.0.0.1:9000"} 1000
 minio_cluster_capacity_usable_free_bytes{server="127.0.0.1:9000"} 400
 """
-ARGO = 'argo_workflows_backup_last_success_seconds{backup="datasets"} 1000\n'
+ARGO = """\
+argo_workflows_backup_last_success_seconds{backup="datasets"} 1000
+argo_workflows_drill_last_success_seconds{backup="datasets"} 2000
+argo_workflows_drill_good{backup="datasets"} 0
+"""
 
 
 QUEUE = {"metadata": {"name": "vision"}, "status": {"pendingWorkloads": 4}}
@@ -692,6 +696,8 @@ EXPECTED = [
     partial(measured, "ml50-cluster", "kube.pods.pending", "3"),
     partial(measured, "ml50-cluster", "kube.node.ready[gpu-02]", "False"),
     partial(measured, "ml50-cluster", "backup.last[datasets]", "1000"),
+    partial(measured, "ml50-cluster", "drill.last[datasets]", "2000"),
+    partial(measured, "ml50-cluster", "drill.good[datasets]", "0"),
     partial(measured, "ml50-cluster", "kube.queue.pending[vision]", "4"),
     partial(measured, "ml50-cluster", "kube.queue.admitted[vision]", "0"),
     partial(measured, "ml50-cluster", "kube.gangs.pending", "2"),
@@ -710,6 +716,7 @@ EXPECTED = [
     partial(faulty, "ml50-cluster", "Drives are offline"),
     partial(faulty, "ml50-cluster", "Node gpu-02 is not ready"),
     partial(faulty, "ml50-cluster", "Backup datasets is too old, or there never was one"),
+    partial(faulty, "ml50-cluster", "The last drill of backup datasets failed: it may bring nothing back"),
     partial(faulty, "gpu-01", "GPUs are missing"),
     partial(faulty, "gpu-01", "GPU 0 is hot"),
     partial(faulty, "gpu-01", "GPU 3: fault of the device (XID 79)"),

@@ -20,7 +20,7 @@ from zabbixsite import DEFAULT_PASSWORD, Site, site_in
 
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates import templates
-from generator.components.zabbix.templates.kubernetes import backup
+from generator.components.zabbix.templates.kubernetes import backup, drills
 
 pytestmark = pytest.mark.real
 
@@ -78,7 +78,9 @@ class Health(NamedTuple):
     seen: int
     """Seconds since the proxy came."""
     backup: int
-    """Seconds since the newest good backup began."""
+    """Seconds since the newest good backup, and the newest good drill, began."""
+    drill: int
+    """Whether the last drill was good."""
     silent: int
     """Media without a token."""
 
@@ -87,13 +89,13 @@ QUIET = Health(
     health=0, up=1, quorum=1, degraded=0, used=85, stored=85, online=10, offline=0, pending=50, ready="True", api="ok",
     pressure="False", temperature=85, gpus=2, xid=0, rows=0, failure=0, errors=10, downed=0, state=4, rate=400,
     cpu=95, memory=6, uptime=601, disk=85, inodes=6, waiting=3, running=1, restarting=0, gangs=0,
-    seen=200, backup=AGE - 600, silent=0,
+    seen=200, backup=AGE - 600, drill=1, silent=0,
 )  # fmt: skip
 LOUD = Health(
     health=2, up=0, quorum=0, degraded=1, used=96, stored=86, online=8, offline=1, pending=51, ready="False", api="no",
     pressure="True", temperature=91, gpus=2, xid=79, rows=1, failure=1, errors=11, downed=1, state=1, rate=200,
     cpu=96, memory=4, uptime=30, disk=96, inodes=4, waiting=1, running=0, restarting=2, gangs=1,
-    seen=400, backup=AGE + 60, silent=1,
+    seen=400, backup=AGE + 60, drill=0, silent=1,
 )  # fmt: skip
 # What cannot be together with the former: a warning, the last drive that may be lost, parts that are not there at all.
 # The proxy never came, a program's error was there from the beginning, and its queue has stood still for an hour only.
@@ -213,8 +215,16 @@ def samples(told: Health, now: int) -> dict[str, str]:
         "vm.memory.size[pavailable]": str(told.memory),
         "vfs.fs.discovery": json.dumps([{"{#FSNAME}": "/host/data", "{#FSTYPE}": "xfs"}]),
         PROXY_SEEN: str(max(0, now - told.seen)),
-        "backup.metrics": f'argo_workflows_backup_last_success_seconds{{backup="nightly"}} {now - told.backup}\n',
+        "backup.metrics": argo(told, now),
     }
+
+
+def argo(told: Health, now: int) -> str:
+    return f"""\
+argo_workflows_backup_last_success_seconds{{backup="nightly"}} {now - told.backup}
+argo_workflows_drill_last_success_seconds{{backup="nightly"}} {now - told.backup}
+argo_workflows_drill_good{{backup="nightly"}} {told.drill}
+"""
 
 
 def found(told: Health) -> dict[str, str]:
@@ -253,7 +263,7 @@ def host(name: str, linked: list[str]) -> dict[str, Any]:
     return {
         "host": name, "name": name, "groups": [{"name": GROUP}], "templates": [{"name": one} for one in linked],
         "macros": [{"macro": macro, "value": value} for macro, value in (MACROS | silent).items()],
-        "items": [backup(name, "nightly", AGE)],
+        "items": [backup(name, "nightly", AGE), *drills(name, "nightly", AGE)],
     }  # fmt: skip
 
 
@@ -389,6 +399,7 @@ MISSED = {
     "No data on pods for 10 minutes",
     "No data on queues for 10 minutes",
     "Backup nightly is too old, or there never was one",
+    "Drill of backup nightly is too old, or there never was one",
 }
 
 

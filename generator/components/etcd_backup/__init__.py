@@ -6,12 +6,12 @@ from generator.components.component import Component, Manifest, Namespace, Opera
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.etcd_backup.names import LABELS, NAMESPACE
 from generator.components.issuers import signed
-from generator.components.minio.settings import copied_keys, user_secret
+from generator.components.minio.settings import CLIENT_IMAGE, client_image, copied_keys, user_secret
 from generator.components.parts import tolerations
 from generator.components.static import read_objects, read_text
-from generator.components.workflows import client_image, writer
-from generator.components.workflows.backup import CLIENT_IMAGE
+from generator.components.workflows import writer
 from generator.components.workflows.scheduled import cron_workflow, given
+from generator.components.workflows.steps import reaching_minio
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 
@@ -36,11 +36,12 @@ def etcd_backup(cluster: Cluster) -> Component:
 
 
 def workflow_template() -> Manifest:
-    """Return the WorkflowTemplate, with the catalogue's image."""
+    """Return the WorkflowTemplate, with the catalogue's image and MinIO's address."""
     (made,) = read_objects("etcd_backup/template.yaml")
     (step,) = made["spec"]["templates"]
     container = {"image": CLIENT_IMAGE, **step["container"]}
-    return {**made, "spec": {**made["spec"], "templates": [{**step, "container": container}]}}
+    templates = [{**step, "container": container}]
+    return reaching_minio({**made, "spec": {**made["spec"], "templates": templates}}, "target-url")
 
 
 def scripts() -> Manifest:

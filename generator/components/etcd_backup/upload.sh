@@ -13,12 +13,6 @@ export LC_ALL=C TZ=UTC MC_QUIET=1 MC_DISABLE_PAGER=1 MC_NO_COLOR=1
 key="target/$TARGET_BUCKET/$NAME/snapshot.db.age"
 records="target/$TARGET_BUCKET/_gen/backups/$NAME"
 
-configure() {
-  umask 077
-  printf '{"version":"10","aliases":{"target":%s}}\n' \
-    "$(alias_of "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY")" >"$MC_CONFIG_DIR/config.json"
-}
-
 newest() { # sets stamp, and text: what is said of the newest snapshot
   local file files=("$SNAPSHOTS"/*.json)
   file=${files[-1]}
@@ -67,7 +61,7 @@ record() {
   say "wrote $name: $text"
 }
 
-configure
+configure target "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY"
 newest
 sum=$(field sha256)
 fresh

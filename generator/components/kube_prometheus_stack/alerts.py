@@ -1,15 +1,17 @@
-"""What Prometheus alerts of beside the chart's own rules: backups that are missed."""
+"""What Prometheus alerts of beside the chart's own rules: backups and drills that are missed, drills that failed."""
 
 from typing import Any
 
 from generator.components.component import Manifest
+from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
+from generator.model.backup import Backup, EtcdBackup
 from generator.model.cluster import Cluster
 
 
 def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rules on the backups that run; None where there are none."""
-    rules = [rule for one in cluster.all_backups if not one.suspended for rule in _missed(one.name, one.too_old)]
+    rules = [rule for one in cluster.all_backups if not one.suspended for rule in _rules(one)]
     if not rules:
         return None
     return {
@@ -20,15 +22,29 @@ def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     }
 
 
-def _missed(name: str, age: int) -> list[dict[str, Any]]:
-    """Return the rules on one backup, whose newest good run may be `age` seconds old. Argo Workflows forgets it when
+def _rules(one: Backup | EtcdBackup) -> list[dict[str, Any]]:
+    missed = _missed("Backup", one.name, NEWEST, one.too_old, "critical")
+    if not isinstance(one, Backup) or one.drill.suspended:
+        return missed
+    return [*missed, _failed(one.name), *_missed("Drill", one.name, drill.NEWEST, one.drill_too_old, "warning")]
+
+
+def _failed(name: str) -> dict[str, Any]:
+    summary = f"The last drill of backup {name} failed: it may bring nothing back"
+    told = {"labels": {"severity": "critical"}, "annotations": {"summary": summary}}
+    return {"alert": "DrillFailed", "expr": f'max by (backup) ({drill.GOOD}{{backup="{name}"}}) == 0', **told}
+
+
+def _missed(what: str, name: str, newest: str, age: int, severity: str) -> list[dict[str, Any]]:
+    """Return the rules on one schedule, whose newest good run may be `age` seconds old. Argo Workflows forgets it when
     its controller is started anew: what it said within that time counts; what never worked says nothing for as long.
     """
-    metric = f'{NEWEST}{{backup="{name}"}}'
-    summary = f"Backup {name} is too old, or there never was one"
-    told = {"labels": {"severity": "critical"}, "annotations": {"summary": summary}}
-    newest = f"max by (backup) (max_over_time({metric}[{age}s]))"
+    metric = f'{newest}{{backup="{name}"}}'
+    of = f"Backup {name}" if what == "Backup" else f"Drill of backup {name}"
+    summary = f"{of} is too old, or there never was one"
+    told = {"labels": {"severity": severity}, "annotations": {"summary": summary}}
+    last = f"max by (backup) (max_over_time({metric}[{age}s]))"
     return [
-        {"alert": "BackupTooOld", "expr": f"time() - {newest} > {age}", **told},
-        {"alert": "BackupNeverSeen", "expr": f"absent({metric})", "for": f"{age}s", **told},
+        {"alert": f"{what}TooOld", "expr": f"time() - {last} > {age}", **told},
+        {"alert": f"{what}NeverSeen", "expr": f"absent({metric})", "for": f"{age}s", **told},
     ]

@@ -16,6 +16,8 @@ LABELS = {"app.kubernetes.io/name": "minio"}
 STORAGE_CLASS = "minio-local"
 SERVICE = f"minio.{NAMESPACE}.svc"
 PORT = 9000
+URL = f"https://{SERVICE}:{PORT}"
+"""Where MinIO answers its clients in the cluster."""
 CONSOLE_PORT = 9001
 RENEWAL = f"kubectl --namespace {NAMESPACE} delete pod --selector app.kubernetes.io/name=minio"
 """Makes all servers anew, at once: they wait for each other, and do not work beside one with other settings."""

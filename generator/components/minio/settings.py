@@ -24,6 +24,8 @@ WRITE_BUCKET = ["s3:ListBucketMultipartUploads"]
 WRITE = ["s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject", "s3:PutObjectTagging"]
 # Not DeleteObjectVersion: a user hides objects, only age removes them.
 DELETE = ["s3:DeleteObject"]
+CLIENT_IMAGE = VERSIONS.known[0].images["client"]
+"""The image of MinIO's client, of the catalogue's first version: `client_image` tells a cluster's own."""
 
 # What each right may do with a bucket, and with its objects.
 RIGHTS = {
@@ -31,6 +33,12 @@ RIGHTS = {
     "backup": (READ_BUCKET + WRITE_BUCKET, READ + WRITE),
     "write": (READ_BUCKET + WRITE_BUCKET, READ + WRITE + DELETE),
 }
+
+
+def client_image(cluster: Cluster) -> str:
+    """Return the image of MinIO's client, of which all pods are that read and write buckets."""
+    objects = cluster.storage.objects
+    return (objects and objects.client_image) or VERSIONS.of(cluster).images["client"]
 
 
 def setup_script() -> Manifest:
@@ -143,7 +151,7 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
         "containers": [
             {
                 "name": "setup",
-                "image": objects.client_image or VERSIONS.of(cluster).images["client"],
+                "image": client_image(cluster),
                 "command": ["sh", "/etc/minio-setup-script/setup.sh"],
                 "env": [{"name": "ENDPOINT", "value": f"{SERVICE}:{PORT}"}],
                 "resources": resources("50m", "64Mi", "256Mi"),

@@ -7,12 +7,12 @@ from generator.components.ceph_cluster.pools import rgw_url
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
-from generator.components.minio.settings import copied_keys, user_secret
-from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
+from generator.components.minio.layout import URL
+from generator.components.minio.settings import CLIENT_IMAGE, client_image, copied_keys, user_secret
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
-from generator.components.workflows import backup, restore
-from generator.components.workflows.scheduled import cron_workflow, given
+from generator.components.workflows import backup, drill, restore
+from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
 from generator.model.backup import Backup, EtcdBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -20,38 +20,39 @@ from generator.model.storage import CephObjectStore, ObjectUser
 
 
 def workflows(cluster: Cluster) -> Component:
-    """Return the schedules of the cluster's backups, and their ways back. They run where the readers' Secrets are, in
-    Rook's namespace, with ServiceAccounts that may only report their own results.
+    """Return the schedules of the cluster's backups and drills, and their ways back. They run where the readers'
+    Secrets are, in Rook's namespace, with ServiceAccounts that may only report their own results.
     """
     return Component(
         name="workflows",
         tier=DEFINITION.tier,
-        summary="Operations: backups on a schedule, and their way back",
+        summary="Operations: backups on a schedule, their drills, and their way back",
         version="v1",
         base=read_objects("workflows/base.yaml"),
-        objects=(*schedules(cluster), *restores(cluster)),
+        objects=(*schedules(cluster), *drills(cluster), *restores(cluster)),
         patches=own_image(cluster),
-        operations=(Operation(name="backup", templates=(backup.workflow_template(), backup.scripts())),),
+        operations=(
+            Operation(name="backup", templates=(backup.workflow_template(), backup.scripts())),
+            Operation(name="drill", templates=(drill.workflow_template(),)),
+        ),
         needs=("argo-workflows", "ceph-cluster", "issuers", "minio"),
         secrets=secrets(cluster),
     )
 
 
 def own_image(cluster: Cluster) -> tuple[Patch, ...]:
-    """Return the patch of the shared template for a cluster whose MinIO client is not the catalogue's first."""
+    """Return the patches of the shared templates for a cluster whose MinIO client is not the catalogue's first."""
     image = client_image(cluster)
-    if image == backup.CLIENT_IMAGE:
-        return ()
-    target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "backup"}
-    steps = enumerate(backup.workflow_template()["spec"]["templates"])
+    shared = () if image == CLIENT_IMAGE else (backup.workflow_template(), drill.workflow_template())
+    return tuple(_of_image(template, image) for template in shared)
+
+
+def _of_image(template: Manifest, image: str) -> Patch:
+    name = template["metadata"]["name"]
+    target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": name}
+    steps = enumerate(template["spec"]["templates"])
     paths = (f"/spec/templates/{number}/container/image" for number, step in steps if "container" in step)
-    return (Patch(target=target, operations=tuple({"op": "replace", "path": path, "value": image} for path in paths)),)
-
-
-def client_image(cluster: Cluster) -> str:
-    """Return the image of MinIO's client, of which all steps are."""
-    objects = cluster.storage.objects
-    return (objects and objects.client_image) or MINIO_VERSIONS.of(cluster).images["client"]
+    return Patch(target=target, operations=tuple({"op": "replace", "path": path, "value": image} for path in paths))
 
 
 def writer(cluster: Cluster, item: Backup | EtcdBackup) -> ObjectUser | None:
@@ -97,12 +98,27 @@ def schedules(cluster: Cluster) -> Iterator[Manifest]:
         yield schedule(item, arguments)
 
 
+def drills(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield the CronWorkflow that tries each backup: with keys that may only read it, where there are such."""
+    for item, _store, _url, user in whole(cluster):
+        arguments = {
+            "name": item.name,
+            "backup-bucket": item.target.bucket,
+            "backup-secret": user_secret((reader(cluster, item) or user).name),
+            "record-secret": user_secret(user.name),
+            "sample": str(item.drill.objects),
+            "sample-bytes": str(item.drill.bytes.value),
+        }
+        spec = {"workflowTemplateRef": {"name": "drill"}, **given(arguments)}
+        yield drill_workflow(item, NAMESPACE, drill.LABELS, spec)
+
+
 def restores(cluster: Cluster) -> Iterator[Manifest]:
     """Yield the WorkflowTemplate that brings back each backup that has both ends."""
     for item, store, url, user in whole(cluster):
         given = {
             "name": item.name,
-            "backup-url": backup.TARGET_URL,
+            "backup-url": URL,
             "backup-bucket": item.target.bucket,
             "backup-secret": user_secret((reader(cluster, item) or user).name),
             "ceph-url": url,

@@ -10,6 +10,7 @@ source "${BASH_SOURCE[0]%/*}/buckets.sh"
 source="source/$SOURCE_BUCKET"
 target="target/$TARGET_BUCKET"
 records="_gen/backups/$NAME"
+list="_gen/backups/_lists/$NAME"
 
 # The newest record's counts: empty when there is none, which is not the same as one that cannot be read.
 last_record() {
@@ -46,19 +47,22 @@ mirror() {
     || trouble "the copy is not whole"
 }
 
-# One line for each object of the source: key, its size and time, the copy's size and time or `-`.
+# One line for each object of the source: key, its size, time and checksum, the copy's size and time or `-`. What is
+# proven goes to `list`.
 compare() {
-  local key size time copy_size copy_time largest=$SAMPLE_BYTES
+  local key size time sum copy_size copy_time largest=$SAMPLE_BYTES
   objects=0 bytes=0 moving=0 bad=0
-  while IFS=$tab read -r key size time copy_size copy_time; do
+  while IFS=$tab read -r key size time sum copy_size copy_time; do
     objects=$((objects + 1)) bytes=$((bytes + size))
     if [[ ! $time < $since ]]; then moving=$((moving + 1)); continue
     elif [[ $copy_size == - ]]; then report "missing: $key"
     elif ((size != copy_size)); then report "differs in size ($size, copy $copy_size): $key"
     elif [[ $copy_time < $time ]]; then report "copy is older than its source: $key"
-    elif ((size <= largest)) && [[ $key != *'\u2'* ]]; then printf '%s\n' "$key" >&3
+    else
+      printf '%s\t%s\t%s\t%s\n' "$key" "$size" "$time" "$sum" >&4
+      if ((size <= largest)) && [[ $key != *'\u2'* ]]; then printf '%s\n' "$key" >&3; fi
     fi
-  done 3>"$WORK/whole"
+  done 3>"$WORK/whole" 4>"$WORK/list"
 }
 
 # Read objects on both sides: equal sizes and times do not prove equal content.
@@ -78,12 +82,20 @@ verify() {
   since=$(date -d "@$SINCE" +%FT%T)
   list "$source" "$WORK/source"
   list "$target" "$WORK/target"
-  join -t "$tab" -a 1 -e - -o 0,1.2,1.3,2.2,2.3 "$WORK/source" "$WORK/target" >"$WORK/pairs"
+  join -t "$tab" -a 1 -e - -o 0,1.2,1.3,1.4,2.2,2.3 "$WORK/source" "$WORK/target" >"$WORK/pairs"
   compare <"$WORK/pairs"
   sample
   say "$objects objects, $bytes bytes; $moving changed since $since and left to the next run; $sampled read whole"
   ((bad == 0)) || verdict "$bad objects are not in $target as they are in $source"
-  for name in objects bytes moving sampled; do printf '%s' "${!name}" >"$WORK/$name"; done
+  keep_list
+  for name in objects bytes moving sampled listed; do printf '%s' "${!name}" >"$WORK/$name"; done
+}
+
+# What was proven, for who brings it back: always the same key, so that the bucket ends former lists as it does others.
+keep_list() {  # sets listed: the checksum by which the record knows its list
+  listed=$(sha256sum <"$WORK/list" | cut -c 1-64)
+  mc --json cp "$WORK/list" "$target/$list" >&2 || trouble "cannot write $target/$list"
+  [[ $(digest "$target/$list") == "$listed" ]] || trouble "$target/$list does not read back"
 }
 
 record() {
@@ -92,11 +104,9 @@ record() {
   read -r client < <(mc --version)
   printf -v text '{"backup":%s,"source":%s,"target":%s,"objects":%d,"bytes":%d,"moving":%d,"sampled":%d,' \
     "$(quoted "$NAME")" "$(quoted "$SOURCE_BUCKET")" "$(quoted "$TARGET_BUCKET")" "$OBJECTS" "$BYTES" "$MOVING" "$SAMPLED"
-  printf -v text '%s"started":"%s","finished":"%s","client":%s}' \
-    "$text" "$(date -d "@$SINCE" +%FT%TZ)" "$(date +%FT%TZ)" "$(quoted "$client")"
-  printf '%s\n' "$text" | mc pipe "$target/$records/$stamp.json" || trouble "cannot write the record"
-  [[ $(mc cat "$target/$records/$stamp.json") == "$text" ]] || trouble "the record does not read back"
-  say "wrote $target/$records/$stamp.json: $text"
+  printf -v text '%s"started":"%s","finished":"%s","client":%s,"listed":"%s"}' \
+    "$text" "$(date -d "@$SINCE" +%FT%TZ)" "$(date +%FT%TZ)" "$(quoted "$client")" "$LISTED"
+  write_record "$target/$records/$stamp.json" "$text"
 }
 
 configure source "$SOURCE_URL" "$SOURCE_ACCESS_KEY" "$SOURCE_SECRET_KEY" \

@@ -9,16 +9,8 @@ tab=$'\t'
 # shellcheck source=SCRIPTDIR/client.sh
 source "${BASH_SOURCE[0]%/*}/client.sh"
 
-configure() {  # alias url access secret, for each side
-  local text=
-  umask 077
-  mkdir -p "$WORK"
-  while (($#)); do
-    text+="${text:+,}$(quoted "$1"):$(alias_of "$2" "$3" "$4")"
-    shift 4
-  done
-  printf '{"version":"10","aliases":{%s}}\n' "$text" >"$MC_CONFIG_DIR/config.json"
-}
+umask 077
+mkdir -p "$WORK"
 
 # What `mc --json ls` prints, as lines of key (in JSON's spelling), size, time, checksum (ETag) and version, `-` where
 # there is none; anything unexpected ends it.
@@ -81,3 +73,9 @@ report() {
 name_of() { printf -v name -- "${1//%/%%}"; }  # key in JSON's spelling: sets name
 
 digest() { mc cat "${@:2}" "$1" | sha256sum | cut -c 1-64; }  # object [option of mc]...
+
+write_record() {  # object text
+  printf '%s\n' "$2" | mc pipe "$1" || trouble "cannot write the record"
+  [[ $(mc cat "$1") == "$2" ]] || trouble "the record does not read back"
+  say "wrote $1: $2"
+}

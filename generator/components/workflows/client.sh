@@ -15,3 +15,13 @@ alias_of() {  # url access secret: keys may hold any character, and stand in no 
   printf '{"url":%s,"accessKey":%s,"secretKey":%s,"api":"S3v4","path":"auto"}' \
     "$(quoted "$1")" "$(quoted "$2")" "$(quoted "$3")"
 }
+
+configure() {  # alias url access secret, for each side
+  local text=
+  umask 077
+  while (($#)); do
+    text+="${text:+,}$(quoted "$1"):$(alias_of "$2" "$3" "$4")"
+    shift 4
+  done
+  printf '{"version":"10","aliases":{%s}}\n' "$text" >"$MC_CONFIG_DIR/config.json"
+}

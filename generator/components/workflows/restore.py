@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from generator.components.component import Manifest
 from generator.components.static import read_objects
 from generator.components.workflows import backup
+from generator.components.workflows.steps import whole
 
 LABELS = {"app.kubernetes.io/name": "restore", "app.kubernetes.io/part-of": "workflows"}
 WHEN = "when"
@@ -33,19 +34,8 @@ def workflow_template(name: str, image: str, given: dict[str, str]) -> Manifest:
 
 
 def _whole(step: Manifest, image: str) -> Manifest:
-    (common,), (of_backup,) = read_objects("workflows/restore-step.yaml"), read_objects("workflows/backup-step.yaml")
-    own, shared = step["container"], common["container"]
-    container = {
-        "image": image,
-        "command": shared["command"],
-        "args": own["args"],
-        "env": [*shared["env"], *own.get("env", []), *_told(step)],
-        "resources": own["resources"],
-        "securityContext": of_backup["container"]["securityContext"],
-        "volumeMounts": of_backup["container"]["volumeMounts"],
-    }
     inputs = {} if _chooses(step) else {"inputs": {"parameters": [{"name": WHEN}]}}
-    return {"name": step["name"], "retryStrategy": common["retryStrategy"], **step, "container": container, **inputs}
+    return {**whole(step, "workflows/restore-step.yaml", image, *_told(step)), **inputs}
 
 
 def _chooses(step: Manifest) -> bool:

@@ -6,50 +6,11 @@
 set -euo pipefail
 # shellcheck source=SCRIPTDIR/buckets.sh
 source "${BASH_SOURCE[0]%/*}/buckets.sh"
+# shellcheck source=SCRIPTDIR/records.sh
+source "${BASH_SOURCE[0]%/*}/records.sh"
 
-backup="backup/$BACKUP_BUCKET"
 restored="restored/$INTO"
 live="live/$LIVE_BUCKET"
-records="_gen/backups/$NAME"
-md5='^[0-9a-f]{32}$'
-
-# Somebody waits: keys that are wrong, or may not, are told at once and not tried again.
-reach() {  # place whose
-  local said
-  said=$(timeout "$READY_SECONDS" mc --json ls "$1" 2>&1) && return
-  case $said in
-    *'Access Key Id you provided does not exist'* | *'signature we calculated does not match'* | *'Access Denied'* | \
-      *InvalidAccessKeyId* | *SignatureDoesNotMatch* | *AccessDenied*)
-      verdict "the keys of $2 are not accepted, or may not read: look at its Secret. ${said//$'\n'/ }" ;;
-    *) trouble "$1 does not answer: ${said//$'\n'/ }" ;;
-  esac
-}
-
-when_of() { printf '%s' "${1:0:4}-${1:4:2}-${1:6:2}T${1:9:2}:${1:11:2}:${1:13:2}Z"; }  # a record's stamp
-
-# Choose the newest good backup that had ended by then: sets stamp.
-choose() {
-  local one first='' until=99991231T235959Z
-  stamp=''
-  [[ -z $AT ]] || until=$(date -d "$AT" +%Y%m%dT%H%M%SZ) || verdict "$AT is no time: say 2026-11-20T00:00:00Z"
-  list "$backup/$records/" "$WORK/records"
-  while IFS=$tab read -r one _; do
-    one=${one%.json} first=${first:-$one}
-    [[ $one > $until ]] || stamp=$one
-  done <"$WORK/records"
-  [[ $first ]] || verdict "there is no good backup: $backup/$records holds no record"
-  [[ $stamp ]] || verdict "$AT is before the first good backup, which ended at $(when_of "$first")"
-}
-
-# The objects as they were when that backup had ended, without our records.
-wanted() {
-  local line
-  list "$backup" "$WORK/everything" --rewind "$WHEN"
-  while IFS= read -r line; do
-    [[ $line == _gen/backups/* ]] || printf '%s\n' "$line"
-  done <"$WORK/everything" >"$WORK/wanted"
-  totals "$WORK/wanted"
-}
 
 # A version that was removed since is no error for S3: the record tells how many there must be.
 complete() {
@@ -78,8 +39,6 @@ sort_out() {  # bucket
   done 3>"$WORK/missing" 4>"$WORK/differing" 5>"$WORK/doubtful" <"$WORK/pairs"
 }
 
-lines() { wc -l <"$1"; }
-
 # Give each part of a file of keys to a function, several at a time; what they print goes to `found`.
 parallel() {  # file function [argument]...
   local file=$1 part job jobs=() bad=0
@@ -92,11 +51,6 @@ parallel() {  # file function [argument]...
   for job in "${jobs[@]}"; do wait "$job" || bad=1; done
   ((bad == 0)) || trouble "not all of it could be done"
   cat "$WORK"/found.a? >"$WORK/found"
-}
-
-alone() {  # sets name, of an object that is handled by itself
-  [[ $1 != *'\u2'* ]] || trouble "mc cannot be told this name: $1"
-  name_of "$1"
 }
 
 copy_each() {  # from to: reads keys, and versions of them
@@ -130,8 +84,6 @@ precheck() {
   reach restored/ "the restore"
   [[ $INTO != "$LIVE_BUCKET" ]] || verdict "$INTO is the live bucket: restore into a new one, and switch then"
   choose
-  # What was copied in the second of the record belongs to it.
-  WHEN=$(date -d "@$(($(date -d "$(when_of "$stamp")" +%s) + 1))" +%FT%TZ)
   wanted
   complete
   say "the backup that ended at $(when_of "$stamp"): $objects objects, $bytes bytes"

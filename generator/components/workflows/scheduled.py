@@ -1,27 +1,47 @@
-"""The schedule of a backup: a CronWorkflow that is known by its label to be one."""
+"""Schedules: a CronWorkflow whose runs are known by a label to be a backup's, or a drill's."""
 
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
 from generator.model.backup import Backup, EtcdBackup
 
+BACKUP, DRILL = "backup", "drill"
+"""What a schedule runs: its name begins with it, and its runs have a label of it, with the backup's name."""
+
+
+def label(of: str) -> str:
+    """Return the label of the runs of backups, or of drills."""
+    return f"{OWN_LABELS}/{of}"
+
 
 def cron_workflow(item: Backup | EtcdBackup, namespace: str, labels: dict[str, str], spec: Manifest) -> Manifest:
-    """Return a backup's CronWorkflow, whose runs are as `spec` says. A run that could not start in time is made up for
-    within an hour; while one still copies, the next is left out.
-    """
+    """Return a backup's CronWorkflow, whose runs are as `spec` says. While one still copies, the next is left out."""
+    return _scheduled(BACKUP, item.name, namespace, labels, (item.schedule, item.suspended), spec)
+
+
+def drill_workflow(item: Backup, namespace: str, labels: dict[str, str], spec: Manifest) -> Manifest:
+    """Return the CronWorkflow of a backup's drill, which rests with the backup."""
+    when = (item.drill_schedule, item.suspended or item.drill.suspended)
+    return _scheduled(DRILL, item.name, namespace, labels, when, spec)
+
+
+def _scheduled(  # noqa: PLR0913, PLR0917 - what two kinds of schedules differ in
+    of: str, name: str, namespace: str, labels: dict[str, str], when: tuple[str, bool], spec: Manifest
+) -> Manifest:
+    """Return a CronWorkflow. A run that could not start in time is made up for within an hour."""
+    schedule, suspended = when
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "CronWorkflow",
-        "metadata": {"name": f"backup-{item.name}", "namespace": namespace, "labels": labels},
+        "metadata": {"name": f"{of}-{name}", "namespace": namespace, "labels": labels},
         "spec": {
-            "schedules": [item.schedule],
+            "schedules": [schedule],
             "timezone": "Etc/UTC",
-            "suspend": item.suspended,
+            "suspend": suspended,
             "concurrencyPolicy": "Forbid",
             "startingDeadlineSeconds": 3600,
             "successfulJobsHistoryLimit": 7,
             "failedJobsHistoryLimit": 7,
-            "workflowMetadata": {"labels": {**labels, f"{OWN_LABELS}/backup": item.name}},
+            "workflowMetadata": {"labels": {**labels, label(of): name}},
             "workflowSpec": spec,
         },
     }

@@ -1,5 +1,7 @@
 """The nodes of the cluster file as hosts of Zabbix, and the cluster itself as one more."""
 
+from collections.abc import Iterator
+
 from generator.components.argo_workflows import METRICS_PORT as ARGO_PORT
 from generator.components.argo_workflows import METRICS_SERVICE as ARGO_SERVICE
 from generator.components.component import Manifest
@@ -9,11 +11,12 @@ from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import METRICS_SERVICE as CEPH_SERVICE
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates.devices import GPU, INFINIBAND
-from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, LEFT_OUT, backup, without
+from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, LEFT_OUT, backup, drills, without
 from generator.components.zabbix.templates.monitoring import MONITORING
 from generator.components.zabbix.templates.node import NODE
 from generator.components.zabbix.templates.queues import QUEUES
 from generator.components.zabbix.templates.storage import CEPH, MINIO
+from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
@@ -83,8 +86,16 @@ def services(cluster: Cluster) -> Manifest:
     if cluster.all_backups:
         linked.append(BACKUPS)
         macros["{$ARGO.URL}"] = f"http://{ARGO_SERVICE}.{domain}:{ARGO_PORT}/metrics"
-    items = [backup(whole(cluster), one.name, one.too_old) for one in cluster.all_backups if not one.suspended]
+    items = list(_of_backups(cluster))
     return host(cluster, whole(cluster), linked, macros, **({"items": items} if items else {}))
+
+
+def _of_backups(cluster: Cluster) -> Iterator[Manifest]:
+    for one in cluster.all_backups:
+        if not one.suspended:
+            yield backup(whole(cluster), one.name, one.too_old)
+        if isinstance(one, Backup) and not (one.suspended or one.drill.suspended):
+            yield from drills(whole(cluster), one.name, one.drill_too_old)
 
 
 def monitoring(cluster: Cluster) -> Manifest:

@@ -1,12 +1,12 @@
-"""The last good backup of each that the cluster file declares, as its Workflows tell."""
+"""The last good backup, and the last good drill of it, of each that the cluster file declares, as Workflows tell."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
-from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
+from generator.components.workflows.scheduled import BACKUP, DRILL, label
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
 from generator.live.times import moment
@@ -14,32 +14,71 @@ from generator.model.backup import Backup, EtcdBackup
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
-LABEL = f"{OWN_LABELS}/backup"
-WORKFLOWS = f"/apis/argoproj.io/v1alpha1/workflows?labelSelector={LABEL}"
-KEPT = "7 days"
-"""How long a Workflow that succeeded is kept: see the template's ttlStrategy."""
+WORKFLOWS, DRILLS = (f"/apis/argoproj.io/v1alpha1/workflows?labelSelector={label(of)}" for of in (BACKUP, DRILL))
+KEPT = {BACKUP: "7 days", DRILL: "28 days"}
+"""How long a Workflow that succeeded is kept: see the templates' ttlStrategy."""
 
 
-class LastBackup(Struct, frozen=True, kw_only=True):
-    """A backup: when the last good run began (RFC 3339), which is what it holds; empty where there is none that is
-    still kept. `running` is when the one began that is under way.
+class LastRun(Struct, frozen=True, kw_only=True):
+    """When the last good run of a schedule began (RFC 3339); empty where there is none that is still kept. `running` is
+    when the one began that is under way.
     """
 
-    name: str
     good: str
     running: str
     causes: tuple[Cause, ...] = ()
 
 
-def last_backups(cluster: Cluster, workflows: Sequence[Manifest], now: datetime) -> Iterator[LastBackup]:
+class LastBackup(Struct, frozen=True, kw_only=True):
+    """A backup, whose last good run began when what it holds was there, and its drill; those of etcd have none."""
+
+    name: str
+    copy: LastRun
+    drill: LastRun | None
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """What is wrong with either."""
+        return (*self.copy.causes, *(self.drill.causes if self.drill else ()))
+
+
+class _Schedule(Struct, frozen=True, kw_only=True):
+    """What should run: `of` the backups or the drills; at which age its newest good run is too old, in seconds."""
+
+    of: str
+    name: str
+    schedule: str
+    too_old: int
+    suspended: bool
+
+
+def last_backups(
+    cluster: Cluster, workflows: Sequence[Manifest], drills: Sequence[Manifest], now: datetime
+) -> Iterator[LastBackup]:
     """Yield the backups of the cluster file, in its order."""
-    for backup in cluster.all_backups:
-        mine = [one for one in workflows if dig(one, "metadata", "labels", LABEL) == backup.name]
-        runs = sorted(mine, key=_began, reverse=True)
-        good = next((_began(one) for one in runs if _phase(one) == "Succeeded"), "")
-        running = next((_began(one) for one in runs if _phase(one) in {"", "Pending", "Running"}), "")
-        causes = tuple(_causes(cluster.name, backup, runs, good, now))
-        yield LastBackup(name=backup.name, good=good, running=running, causes=causes)
+    for one in cluster.all_backups:
+        copy = _last(cluster.name, _backup(one), workflows, now)
+        drill = _last(cluster.name, _drill(one), drills, now) if isinstance(one, Backup) else None
+        yield LastBackup(name=one.name, copy=copy, drill=drill)
+
+
+def _backup(one: Backup | EtcdBackup) -> _Schedule:
+    return _Schedule(of=BACKUP, name=one.name, schedule=one.schedule, too_old=one.too_old, suspended=one.suspended)
+
+
+def _drill(one: Backup) -> _Schedule:
+    suspended = one.suspended or one.drill.suspended
+    return _Schedule(
+        of=DRILL, name=one.name, schedule=one.drill_schedule, too_old=one.drill_too_old, suspended=suspended
+    )
+
+
+def _last(cluster: str, of: _Schedule, workflows: Sequence[Manifest], now: datetime) -> LastRun:
+    mine = [one for one in workflows if dig(one, "metadata", "labels", label(of.of)) == of.name]
+    runs = sorted(mine, key=_began, reverse=True)
+    good = next((_began(one) for one in runs if _phase(one) == "Succeeded"), "")
+    running = next((_began(one) for one in runs if _phase(one) in {"", "Pending", "Running"}), "")
+    return LastRun(good=good, running=running, causes=tuple(_causes(cluster, of, runs, good, now)))
 
 
 def _phase(one: Manifest) -> str:
@@ -50,20 +89,19 @@ def _began(one: Manifest) -> str:
     return str(dig(one, "metadata", "creationTimestamp") or "")
 
 
-def _causes(
-    cluster: str, backup: Backup | EtcdBackup, runs: Sequence[Manifest], good: str, now: datetime
-) -> Iterator[Cause]:
-    named = (f"backup {backup.name}",)
+def _causes(cluster: str, of: _Schedule, runs: Sequence[Manifest], good: str, now: datetime) -> Iterator[Cause]:
+    named = (f"{of.of} {of.name}",)
     schedule = f"gen workflow list --cluster {cluster}"
     if runs and _phase(runs[0]) in {"Failed", "Error"}:
         name, said = runs[0]["metadata"]["name"], shortened(str(dig(runs[0], "status", "message") or ""))
         look = f"gen workflow logs {name} --cluster {cluster}"
         yield Cause(component="workflows", objects=named, why=f"its last run failed: {said}", command=look)
-    if backup.suspended:
+    by_hand = f"gen workflow submit {of.of}-{of.name} --cluster {cluster} --watch"
+    if of.suspended:
         yield Cause(component="workflows", objects=named, why="it is suspended in the cluster file", command="")
     elif not good:
-        why = f"no run of the last {KEPT} was good"
-        yield Cause(component="workflows", objects=named, why=why, command=schedule)
-    elif (age := (now - (moment(good) or now)).total_seconds()) > backup.too_old:
-        why = f"its last good run began {age / 3600:.0f} hours ago, and it should run by `{backup.schedule}`"
+        why = f"no run of the last {KEPT[of.of]} was good"
+        yield Cause(component="workflows", objects=named, why=why, command=schedule if of.of == BACKUP else by_hand)
+    elif (age := (now - (moment(good) or now)).total_seconds()) > of.too_old:
+        why = f"its last good run began {age / 3600:.0f} hours ago, and it should run by `{of.schedule}`"
         yield Cause(component="workflows", objects=named, why=why, command=schedule)

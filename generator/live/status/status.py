@@ -19,7 +19,7 @@ from generator.live.status.argo_causes import NAMESPACE, argo_causes, silent_sin
 from generator.live.status.causes import Cause, grouped
 from generator.live.status.certificates import certificate_causes, connection_causes
 from generator.live.status.confirmations import confirmation_causes
-from generator.live.status.last_backups import WORKFLOWS, LastBackup, last_backups
+from generator.live.status.last_backups import DRILLS, WORKFLOWS, LastBackup, LastRun, last_backups
 from generator.live.status.node_causes import node_causes
 from generator.live.status.old_pods import WORKLOADS, old_pods, waiting
 from generator.live.status.pod_causes import Space
@@ -90,7 +90,7 @@ class Status(Struct, frozen=True, kw_only=True):
             "nodes": [_cause(one) for one in self.nodes],
             "soon": [_cause(one) for one in self.soon],
             "backups": [
-                {"name": one.name, "lastGood": one.good, "running": one.running, "causes": [*map(_cause, one.causes)]}
+                {"name": one.name, **_run(one.copy), **({"drill": _run(one.drill)} if one.drill else {})}
                 for one in self.backups
             ],
             "unread": list(self.unread),
@@ -99,6 +99,10 @@ class Status(Struct, frozen=True, kw_only=True):
 
 def _row(one: Row) -> dict[str, Any]:
     return {name: getattr(one, name) for name in one.__struct_fields__} | {"waits": list(one.waits)}
+
+
+def _run(one: LastRun) -> dict[str, Any]:
+    return {"lastGood": one.good, "running": one.running, "causes": [*map(_cause, one.causes)]}
 
 
 def _cause(one: Cause) -> dict[str, Any]:
@@ -112,7 +116,8 @@ def status(
     UsageError where it is not this cluster, or there is no talking to it.
     """
     confirm(running, cluster)
-    nodes, certificates, runs, *workloads = first = lists(running, [NODES, CERTIFICATES, WORKFLOWS, *WORKLOADS])
+    asked = [NODES, CERTIFICATES, WORKFLOWS, DRILLS, *WORKLOADS]
+    nodes, certificates, runs, drills, *workloads = first = lists(running, asked)
     found = _settled(running)
     components = compose(cluster)
     secrets = [one for each in components for one in each.secrets]
@@ -138,7 +143,7 @@ def status(
             *grouped(certificate_causes(certificates.items, now)),
             *confirmation_causes(found, now),
         ),
-        backups=tuple(last_backups(cluster, runs.items, now)) if not runs.refused else (),
+        backups=() if runs.refused else tuple(last_backups(cluster, runs.items, drills.items, now)),
         unread=tuple(dict.fromkeys(one.refused for one in (*first, *pods, *more) if one.refused)),
     )
 

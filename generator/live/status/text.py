@@ -6,6 +6,7 @@ from datetime import datetime
 from generator.live.messages import printed, shortened
 from generator.live.status.application_causes import SHORT
 from generator.live.status.causes import Cause
+from generator.live.status.last_backups import LastRun
 from generator.live.status.status import Row, Status
 from generator.live.times import moment
 
@@ -75,13 +76,23 @@ def _backups(found: Status, now: datetime) -> Iterator[str]:
         yield ""
         yield "backups:"
     for one in found.backups:
-        good = f"last good one of {one.good} ({_ago(one.good, now)})" if one.good else "no good one"
-        running = f", one runs since {one.running}" if one.running else ""
-        yield f"  {one.name}: {good}{running}"
-        for cause in one.causes:
-            yield f"    {cause.why}"
-            if cause.command:
-                yield f"      next: {cause.command}"
+        yield f"  {one.name}: {_last(one.copy, now)}"
+        yield from _why(one.copy)
+        if one.drill:
+            yield f"    drill: {_last(one.drill, now)}"
+            yield from _why(one.drill)
+
+
+def _last(one: LastRun, now: datetime) -> str:
+    good = f"last good one of {one.good} ({_ago(one.good, now)})" if one.good else "no good one"
+    return f"{good}, one runs since {one.running}" if one.running else good
+
+
+def _why(one: LastRun) -> Iterator[str]:
+    for cause in one.causes:
+        yield f"    {cause.why}"
+        if cause.command:
+            yield f"      next: {cause.command}"
 
 
 def _ago(time: str, now: datetime) -> str:

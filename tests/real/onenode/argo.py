@@ -11,7 +11,7 @@ from apiserver import SHARED, programs
 from twin.plane import Plane
 
 from generator.components.argo_workflows import NAMESPACE, argo_workflows
-from generator.components.workflows.backup import CLIENT_IMAGE
+from generator.components.minio.settings import CLIENT_IMAGE
 from generator.model.cluster import Cluster
 from generator.rehearsal.twin.running import listens, running
 from onenode.images import files as files_of
@@ -23,8 +23,8 @@ CLIENT = "localhost/mc:1"
 HEALTH = 6060
 """Its port is fixed in the program."""
 COREUTILS = (
-    "bash", "cat", "cut", "date", "join", "mkdir", "sha256sum", "shuf", "sleep", "sort", "split", "tail", "timeout",
-    "wc",
+    "bash", "cat", "cut", "date", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sleep", "sort", "split", "tail",
+    "timeout", "wc",
 )  # fmt: skip
 """All that scripts in MinIO's client image may use beside `mc`."""
 

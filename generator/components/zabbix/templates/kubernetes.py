@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 from generator.components.component import Manifest
+from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
 from generator.components.zabbix.export import (
     dependent,
@@ -149,17 +150,37 @@ def backups() -> Manifest:
 
 
 def backup(host: str, name: str, age: int) -> Manifest:
-    """Return the item of one backup: when the newest good one began. What never worked has no value, and a controller
-    that was started anew tells nothing until the next run: neither may be silent for longer than `age` seconds.
+    """Return the item of one backup: when the newest good one began."""
+    return _newest(host, f"backup.last[{name}]", f"Backup {name}", f'{NEWEST}{{backup="{name}"}}', age, "HIGH")
+
+
+def drills(host: str, name: str, age: int) -> tuple[Manifest, ...]:
+    """Return the items of one backup's drill: when the newest good one began, and whether the last was good."""
+    of = f"Drill of backup {name}"
+    key = f"drill.good[{name}]"
+    failed = trigger(
+        f"The last drill of backup {name} failed: it may bring nothing back", f"last(/{host}/{key})=0", "HIGH"
+    )
+    good = prometheus(f'{drill.GOOD}{{backup="{name}"}}', "max")
+    newest = f'{drill.NEWEST}{{backup="{name}"}}'
+    return (
+        _newest(host, f"drill.last[{name}]", of, newest, age, "AVERAGE"),
+        dependent(BACKUP_METRICS, key, f"{of}: whether the last was good", good, triggers=[failed]),
+    )
+
+
+def _newest(  # noqa: PLR0913, PLR0917 - what backups and drills differ in
+    host: str, key: str, of: str, metric: str, age: int, severity: str
+) -> Manifest:
+    """Return an item that says when the newest good one began. What never worked has no value, and a controller that
+    was started anew tells nothing until the next run: neither may be silent for longer than `age` seconds.
     """
-    key = f"backup.last[{name}]"
     old = f"now()-last(/{host}/{key})>{age} or nodata(/{host}/{key},{age}s)=1"
-    metric = f'{NEWEST}{{backup="{name}"}}'
     return dependent(
         BACKUP_METRICS,
         key,
-        f"Backup {name}: newest good one",
+        f"{of}: newest good one",
         prometheus(metric, "max"),
         units="unixtime",
-        triggers=[trigger(f"Backup {name} is too old, or there never was one", old, "HIGH")],
+        triggers=[trigger(f"{of} is too old, or there never was one", old, severity)],
     )

@@ -1,0 +1,31 @@
+"""The pods of operations that MinIO's client carries out: what a step says, and what all steps have in common."""
+
+from generator.components.component import Manifest
+from generator.components.minio.layout import URL
+from generator.components.static import read_objects
+
+OF_BACKUP = "workflows/backup-step.yaml"
+"""What all steps of a backup have in common; those of other operations are secured so, and mount the same."""
+
+
+def whole(step: Manifest, in_common: str, image: str, *env: Manifest) -> Manifest:
+    """Return a step with what this file says of all steps of its operation."""
+    (common,), (of_backup,) = read_objects(in_common), read_objects(OF_BACKUP)
+    own, shared = step["container"], common["container"]
+    container = {
+        "image": image,
+        "command": shared["command"],
+        "args": own["args"],
+        "env": [*shared["env"], *own.get("env", []), *env],
+        "resources": own["resources"],
+        "securityContext": of_backup["container"]["securityContext"],
+        "volumeMounts": of_backup["container"]["volumeMounts"],
+    }
+    return {"name": step["name"], "retryStrategy": common["retryStrategy"], **step, "container": container}
+
+
+def reaching_minio(template: Manifest, parameter: str) -> Manifest:
+    """Return a template whose parameter of this name says by default where MinIO answers."""
+    asked = template["spec"]["arguments"]["parameters"]
+    told = [{**one, "value": URL} if one["name"] == parameter else one for one in asked]
+    return {**template, "spec": {**template["spec"], "arguments": {"parameters": told}}}
