@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from generator.checks.backups import asked_days, old_days, targets
 from generator.checks.places import human
-from generator.checks.tiers import OBJECTS
+from generator.checks.tiers import OBJECTS, object_stores
 from generator.model.backup import Backup
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, in_words, put
+from generator.model.restore_room import backups_of, store_holds
 from generator.model.rule import rule, warning
 
 # In days: as long as it takes to buy drives.
@@ -131,3 +132,26 @@ def room_together(cluster: Cluster) -> Iterator[Finding]:
         message = f"{backups} {human(total)}, and MinIO holds {human(usable)}"
         fix = f"{human(total - usable)} more, or fewer days"
         yield Finding(at=(*found[-1].at, "size"), also=(*OBJECTS, "pool"), message=message, fix=fix)
+
+
+@warning("GEN-BKP-028", "room in Ceph to bring a bucket back")
+def restore_fits(cluster: Cluster) -> Iterator[Finding]:
+    """A bucket is brought back beside what is there, and looked at before anything is written over: the store needs
+    room for all that is backed up, and for the largest of it a second time.
+
+    Wrong:
+        # the store's pool holds 200T
+        size: 150T
+    Right:
+        # the store's pool holds 300T
+        size: 150T
+    """
+    for at, store in object_stores(cluster):
+        sizes = [one.size.value for one in backups_of(cluster, store)]
+        needed, holds = sum(sizes) + max(sizes, default=0), store_holds(cluster, store)
+        if holds and holds < needed:
+            message = (
+                f"store {store.name} holds {human(holds)}, and needs {human(needed)} while its largest is restored"
+            )
+            fix = f"{human(needed - holds)} more, or backups of what cannot be had elsewhere alone"
+            yield Finding(at=(*at, "data"), message=message, fix=fix)

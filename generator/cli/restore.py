@@ -15,9 +15,6 @@ from generator.errors import UsageError
 if TYPE_CHECKING:
     from generator.live.workflows.restoring import Restore, Switch
 
-A_WEEK = 7 * 24 * 60 * 60
-"""How long a run may take, in seconds: as its deadline."""
-
 
 @click.command("restore")
 @click.argument("bucket")
@@ -50,23 +47,26 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     what is missing or damaged in it, or all. Nothing is deleted anywhere. A run that was stopped is gone on with by the
     same command. Exit codes: 0 it is there and proven, 1 it failed, 2 that is unknown.
     """
+    from generator.components.workflows.restore import deadline  # noqa: PLC0415 - heavy
     from generator.live.identity import confirm  # noqa: PLC0415 - heavy
     from generator.live.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
-    from generator.live.workflows.restoring import plan, restore  # noqa: PLC0415 - heavy
+    from generator.live.workflows.restoring import plan, restore, with_room  # noqa: PLC0415 - heavy
     from generator.live.workflows.submitting import begin  # noqa: PLC0415 - heavy
 
     cluster, now = usable(only(root_of(directory), names)), moment_now()
     asked = restore(cluster, bucket, now, at=at, into=into, switch=switch)
     place = Place(running(kubeconfig, context), namespaces(cluster))
     confirm(place.running, cluster)
-    workflow = run_of(chosen(operations(*place), asked.operation), asked.parameters)
+    asked = with_room(place.running, cluster, asked)
+    operation = chosen(operations(*place), asked.operation)
+    workflow = run_of(operation, asked.known_to(operation))
     for line in plan(cluster, asked, now):
         say(line)
     if not yes:
         _ask()
     begun = begin(place.running, workflow)
     say(f"{begun.name} begins; Ctrl-C ends the waiting, not the run")
-    code = follow(place, begun.name, A_WEEK)
+    code = follow(place, begun.name, deadline())
     _tell(place, begun.name, code)
     say(f"next: {_next(asked, cluster.name, begun.name, code)}")
     return code

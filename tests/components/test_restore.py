@@ -13,7 +13,7 @@ GIVEN = {
     name: name
     for name in (
         "name", "backup-url", "backup-bucket", "backup-secret", "ceph-url", "live-bucket", "live-secret",
-        "restore-secret",
+        "restore-secret", "room",
     )
 }  # fmt: skip
 TEMPLATE = restore_template("datasets", "registry/mc:1", GIVEN)

@@ -52,6 +52,8 @@ class Site(Pair):
             "WHEN": self.when,
             "SWITCH": self.switch,
             "PARALLEL": "3",
+            "ROOM": "",
+            "FREE": "",
         }
         for side, of in (("BACKUP", "TARGET"), ("RESTORE", "RESTORE"), ("LIVE", "LIVE")):
             env[f"{side}_ACCESS_KEY"], env[f"{side}_SECRET_KEY"] = self.keys[of]
@@ -268,6 +270,53 @@ def test_the_live_bucket_is_never_restored_into(site: Site) -> None:
     code, said = site.phase("precheck")
     assert code == 2, said
     assert "is the live bucket" in said
+
+
+SIZE = sum(len(f"content of {key}\n".encode()) for key in KEYS)
+
+
+@pytest.fixture
+def restorer(site: Site) -> Site:
+    """Whoever restores sees no bucket but those that it made, which are called so here."""
+    site.user("source", *MAKE, of=f"{site.name}-restored*")
+    site.keys["RESTORE"] = site.keys["SOURCE"]
+    return site
+
+
+@pytest.mark.parametrize(
+    ("room", "free", "why"),
+    [
+        (SIZE - 1, "", "GiB that restored buckets may take 0.0 GiB are left: remove a bucket that was brought back"),
+        (SIZE, SIZE - 1, "and Ceph has 0.0 GiB left before it is nearly full: make room first"),
+        (SIZE, 0, "and Ceph has 0.0 GiB left before it is nearly full"),
+        ("", 0, "and Ceph has 0.0 GiB left before it is nearly full"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_a_bucket_is_made(
+    restorer: Site, room: int | str, free: int | str, why: str
+) -> None:
+    code, said = restorer.phase("precheck", ROOM=str(room), FREE=str(free))
+    assert code == 2, said
+    assert f"{restorer.into} needs 0.0 GiB more, " in said
+    assert why in said
+    assert restorer.into not in restorer.mc("ls", "source")
+
+
+def test_what_just_fits_is_brought_back_and_what_is_there_counts_once(restorer: Site) -> None:
+    full = {"ROOM": str(SIZE), "FREE": str(SIZE)}
+    assert restorer.phase("precheck", **full)[0] == 0
+    assert restorer.phase("copy")[0] == 0
+    code, said = restorer.phase("precheck", ROOM=str(SIZE), FREE="0")
+    assert code == 0, said
+
+
+def test_what_was_brought_back_before_takes_room(restorer: Site) -> None:
+    restorer.restore()
+    restorer.into = f"{restorer.into}-again"
+    code, said = restorer.phase("precheck", ROOM=str(2 * SIZE - 1))
+    assert code == 2, said
+    code, said = restorer.phase("precheck", ROOM=str(2 * SIZE))
+    assert code == 0, said
 
 
 def test_no_backup_is_a_verdict(site: Site) -> None:

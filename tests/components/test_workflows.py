@@ -226,7 +226,7 @@ def test_each_backup_has_a_way_back(ml50: Cluster) -> None:
         assert template["metadata"]["name"] == f"restore-{item.name}"
         assert (given["backup-bucket"], given["live-bucket"]) == (item.target.bucket, item.source.bucket)
         assert given["ceph-url"] == f"https://rook-ceph-rgw-{item.source.store}.rook-ceph.svc:8443"
-        assert (given["into"], given["at"], given["switch"]) == (None, "", "none")
+        assert (given["into"], given["at"], given["switch"], given["free"]) == (None, "", "none", "")
         assert given["backup-secret"] == "minio-user-restore-reader"
 
 

@@ -10,6 +10,7 @@ from generator.components.component import Manifest, protect
 from generator.components.issuers import ISSUER
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
+from generator.model.restore_room import restore_room
 from generator.model.storage import Ceph, CephObjectStore
 
 
@@ -51,15 +52,16 @@ def store_secret(store: CephObjectStore, user: str) -> str:
 def backup_users(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
     """Yield the users of each store that is backed up. The reader's mask alone lets it see nothing: buckets belong
     to the users of their claims, so each claim's policy names it as well (facts: storage 2.3). Who restores sees the
-    buckets alone that it made, and deletes nothing there.
+    buckets alone that it made, deletes nothing there, and cannot fill Ceph.
     """
     stores = {backup.source.store for backup in cluster.backups}
     for store in ceph.object_stores:
         if store.name in stores:
             spec = {"store": store.name, "displayName": "Backups, read only", "opMask": ["read"]}
             yield rook_object("CephObjectStoreUser", backup_reader(store), spec)
+            quotas = {"maxSize": str(restore_room(cluster, store))}
             spec = {"store": store.name, "displayName": "Restored buckets", "opMask": ["read", "write"]}
-            yield rook_object("CephObjectStoreUser", restorer(store), spec)
+            yield rook_object("CephObjectStoreUser", restorer(store), spec | {"quotas": quotas})
 
 
 def _policy(store: CephObjectStore, bucket: str) -> str:

@@ -16,6 +16,7 @@ from generator.components.workflows.scheduled import cron_workflow, drill_workfl
 from generator.model.backup import Backup, EtcdBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.restore_room import restore_room
 from generator.model.storage import CephObjectStore, ObjectUser
 
 
@@ -126,6 +127,7 @@ def restores(cluster: Cluster) -> Iterator[Manifest]:
             # The claim's: see `bucket_claims`.
             "live-secret": item.source.bucket,
             "restore-secret": store_secret(store, restorer(store)),
+            "room": str(restore_room(cluster, store).value),
         }
         yield restore.workflow_template(item.name, client_image(cluster), given)
 

@@ -12,6 +12,12 @@ WHEN = "when"
 """What the first step tells the others: when the backup had ended that is brought back."""
 
 
+def deadline() -> int:
+    """Return how long a run may take, in seconds."""
+    (made,) = read_objects("workflows/restore.yaml")
+    return int(made["spec"]["activeDeadlineSeconds"])
+
+
 def operation(name: str) -> str:
     """Return the name of the WorkflowTemplate that brings a backup back."""
     return f"restore-{name}"
@@ -21,7 +27,7 @@ def workflow_template(name: str, image: str, given: dict[str, str]) -> Manifest:
     """Return the WorkflowTemplate of a backup, of which `given` says where both ends and their keys are."""
     (made,), shared = read_objects("workflows/restore.yaml"), backup.workflow_template()["spec"]
     order, *steps = made["spec"]["templates"]
-    asked = {"at": "", "switch": "none", "sample": "32"}
+    asked = {"at": "", "switch": "none", "sample": "32", "free": ""}
     parameters = [{"name": "into"}, *({"name": key, "value": value} for key, value in (given | asked).items())]
     spec = {
         **made["spec"],

@@ -84,11 +84,42 @@ precheck() {
   reach restored/ "the restore"
   [[ $INTO != "$LIVE_BUCKET" ]] || verdict "$INTO is the live bucket: restore into a new one, and switch then"
   choose
+  taken
   wanted
   complete
+  room
   say "the backup that ended at $(when_of "$stamp"): $objects objects, $bytes bytes"
   place
   printf '%s' "$WHEN" >"$WORK/when"
+}
+
+# What the restore's user has in its buckets, which are all that it sees: sets there, of the new bucket, and elsewhere.
+taken() {
+  local line bucket objects bytes
+  there=0 elsewhere=0
+  mc --json ls restored/ >"$WORK/buckets" || trouble "cannot list the restore's buckets"
+  while IFS= read -r line; do
+    [[ $line =~ \"key\":\"([^\"/]+)/\" ]] || trouble "cannot list the restore's buckets: $line"
+    bucket=${BASH_REMATCH[1]}
+    list "restored/$bucket" "$WORK/there"
+    totals "$WORK/there"
+    if [[ $bucket == "$INTO" ]]; then there=$bytes; else elsewhere=$((elsewhere + bytes)); fi
+  done <"$WORK/buckets"
+}
+
+in_gib() { printf '%d.%d GiB' $(($1 * 10 / 1073741824 / 10)) $(($1 * 10 / 1073741824 % 10)); }
+
+# A bucket that is half there when Ceph is full helps nobody, and a full Ceph stops everybody.
+room() {
+  local needs=$((bytes > there ? bytes - there : 0)) left=$((${ROOM:-0} - there - elsewhere))
+  if [[ $ROOM ]] && ((needs > left)); then
+    verdict "$INTO needs $(in_gib "$needs") more, and of the $(in_gib "$ROOM") that restored buckets may take" \
+      "$(in_gib $((left > 0 ? left : 0))) are left: remove a bucket that was brought back before, or raise the backup's size"
+  fi
+  if [[ $FREE ]] && ((needs > FREE)); then
+    verdict "$INTO needs $(in_gib "$needs") more, and Ceph has $(in_gib "$FREE") left before it is nearly full:" \
+      "make room first"
+  fi
 }
 
 # The new bucket may hold a part of just this backup, from a run that was stopped.

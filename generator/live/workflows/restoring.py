@@ -5,15 +5,19 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components.workflows.restore import operation
 from generator.errors import UsageError
+from generator.live.running import RunningCluster
 from generator.live.times import moment
 from generator.live.workflows.logs import Printed
+from generator.live.workflows.operations import Operation
+from generator.live.workflows.room import Left, left
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.plural import plural
+from generator.model.quantity import Quantity
 from generator.spec.near import suggest
 
 BUCKET = r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]"
@@ -30,6 +34,7 @@ class Restore(Struct, frozen=True, kw_only=True):
     at: datetime
     into: str
     switch: Switch
+    left: Left = Left(None)
 
     @property
     def operation(self) -> str:
@@ -38,8 +43,14 @@ class Restore(Struct, frozen=True, kw_only=True):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What the run is told."""
-        return {"into": self.into, "at": stamp(self.at), "switch": self.switch}
+        """What the run is told; what Ceph has left, where that is known."""
+        told = {"into": self.into, "at": stamp(self.at), "switch": self.switch}
+        return told if self.left.bytes is None else told | {"free": str(self.left.bytes)}
+
+    def known_to(self, operation: Operation) -> dict[str, str]:
+        """Return what the run is told by an operation that was rendered by an older gen, which knows no room."""
+        names = {one.name for one in operation.parameters}
+        return {name: value for name, value in self.parameters.items() if name != "free" or name in names}
 
     def again(self, cluster: str, switch: Switch) -> str:
         """Return the command that brings the same back, with another switch."""
@@ -47,6 +58,13 @@ class Restore(Struct, frozen=True, kw_only=True):
             f"gen restore {self.backup.name} --cluster {cluster} --at {stamp(self.at)} --into {self.into}"
             f" --switch {switch}"
         )
+
+
+def with_room(running: RunningCluster, cluster: Cluster, one: Restore) -> Restore:
+    """Return what is asked for with what Ceph can still take. Raises UsageError where there is no talking to it."""
+    stores = cluster.storage.ceph.object_stores if cluster.storage.ceph else ()
+    pool = next((store.data for store in stores if store.name == one.backup.source.store), None)
+    return structs.replace(one, left=left(running, pool)) if pool else one
 
 
 def stamp(time: datetime) -> str:
@@ -98,11 +116,19 @@ def plan(cluster: Cluster, one: Restore, now: datetime) -> Iterator[str]:
     yield f"  from  {target.bucket}, as the last good backup that had ended by {stamp(one.at)} left it"
     yield f"  into  {one.into} of store {source.store}: a new bucket, or what a stopped run left of it"
     yield f"  then  {_effect(one)}"
+    yield from _room(one.left)
     objects = cluster.storage.objects
     days = next((each.expire_versions for each in objects.buckets if each.name == target.bucket), 0) if objects else 0
     if now - one.at > timedelta(days=days):
         kept = f"{target.bucket} keeps what was overwritten for {plural(days, 'day')}"
         yield f"note: {kept}: of that time it may hold less, and the run fails where it proves to"
+
+
+def _room(left: Left) -> Iterator[str]:
+    if left.bytes is not None:
+        yield f"  room  Ceph takes {Quantity.of(left.bytes).human()} more, at most, before it is nearly full"
+    elif left.unknown:
+        yield f"note: how much room Ceph has left is unknown: {left.unknown}"
 
 
 def _effect(one: Restore) -> str:

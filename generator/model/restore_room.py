@@ -1,0 +1,42 @@
+"""The room that buckets have which are brought back beside what is in a store of Ceph."""
+
+from collections.abc import Iterator
+
+from generator.model.backup import Backup
+from generator.model.capacity import ceph_usable
+from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
+from generator.model.storage import CephObjectStore
+
+
+def backups_of(cluster: Cluster, store: CephObjectStore) -> tuple[Backup, ...]:
+    """Return the backups of a store's buckets."""
+    return tuple(one for one in cluster.backups if one.source.store == store.name)
+
+
+def store_holds(cluster: Cluster, store: CephObjectStore) -> int:
+    """Return the bytes that a store can hold: of its pool's quota and what its disks hold, the smaller one that is
+    known; 0 where neither is.
+    """
+    known = (store.data.quota.value if store.data.quota else 0, ceph_usable(cluster, store.data).value)
+    return min((one for one in known if one), default=0)
+
+
+def restore_room(cluster: Cluster, store: CephObjectStore) -> Quantity:
+    """Return what restored buckets of a store may take together: one restore of each of its backups, whole, which has
+    all that was ever copied, and no more than the store holds.
+    """
+    needed = sum(_most(cluster, one) for one in backups_of(cluster, store))
+    return Quantity.of(min(needed, store_holds(cluster, store) or needed))
+
+
+def _most(cluster: Cluster, backup: Backup) -> int:
+    """Return what a backup can come to hold: nothing ends what was deleted in the source, only the bucket's quota."""
+    quotas = dict(_quotas(cluster))
+    return quotas.get(backup.target.bucket) or backup.size.value + backup.keep_days * backup.daily_change.value
+
+
+def _quotas(cluster: Cluster) -> Iterator[tuple[str, int]]:
+    for bucket in cluster.storage.objects.buckets if cluster.storage.objects else ():
+        if bucket.quota:
+            yield bucket.name, bucket.quota.value
