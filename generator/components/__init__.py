@@ -33,6 +33,7 @@ from generator.components.minio import DEFINITION as MINIO
 from generator.components.mpi_operator import DEFINITION as MPI_OPERATOR
 from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
 from generator.components.node_feature_discovery import DEFINITION as NODE_FEATURE_DISCOVERY
+from generator.components.node_operations import DEFINITION as NODE_OPERATIONS
 from generator.components.operated import OperatedKind
 from generator.components.prometheus_adapter import DEFINITION as PROMETHEUS_ADAPTER
 from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
@@ -91,6 +92,7 @@ CATALOGUE: dict[str, Definition] = {
         ARGO_WORKFLOWS,
         WORKFLOWS,
         ETCD_BACKUP,
+        NODE_OPERATIONS,
         ZABBIX,
         ARGO_CD,
     )

@@ -24,6 +24,7 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "csi-nfs"
+DRIVER = "nfs.csi.k8s.io"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -79,7 +80,7 @@ def storage_class(nfs: Nfs) -> Manifest:
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
         "metadata": {"name": nfs.storage_class},
-        "provisioner": "nfs.csi.k8s.io",
+        "provisioner": DRIVER,
         "parameters": {
             "server": nfs.server,
             "share": nfs.share,

@@ -1,0 +1,45 @@
+"""Operations on nodes: a new one taken in, one emptied that is to leave."""
+
+from generator.components.common import CLUSTER_ROLES
+from generator.components.component import Component, Namespace, Operation, Tier
+from generator.components.definition import Definition, Evidence, Shown
+from generator.components.node_operations.facts import config_maps
+from generator.components.node_operations.names import NAMESPACE
+from generator.components.node_operations.rights import rights
+from generator.components.node_operations.templates import expansion, removal, scripts
+from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.components.static import read_objects
+from generator.model.cluster import Cluster
+
+
+def node_operations(cluster: Cluster) -> Component:
+    """Return what takes nodes in and empties them. Who may begin a workflow in this namespace can stop any job of the
+    cluster, and cordon its nodes: nobody but administrators.
+    """
+    ceph = ("ceph-cluster",) if cluster.storage.ceph else ()
+    return Component(
+        name=DEFINITION.name,
+        tier=DEFINITION.tier,
+        summary="Operations: nodes taken in, tried, and emptied",
+        version="v1",
+        namespaces=(Namespace(NAMESPACE),),
+        base=read_objects("node_operations/base.yaml"),
+        objects=(*config_maps(cluster), *rights(cluster)),
+        operations=(Operation(name=NAMESPACE, templates=(scripts(), expansion(), removal())),),
+        needs=("argo-workflows", *ceph),
+    )
+
+
+DEFINITION = Definition(
+    name="node-operations",
+    tier=Tier.STORAGE,
+    make=node_operations,
+    wanted=lambda cluster: cluster.all_backups,
+    absence="there are no backups, and so no Argo Workflows",
+    namespaces=(NAMESPACE,),
+    reach=(ROOK,),
+    own_kinds=CLUSTER_ROLES,
+    shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
+    notes="Takes new nodes in by the operation `node-expansion`, and empties nodes that leave by `node-removal`: "
+    "[operations.md](operations.md#adding-a-node).",
+)

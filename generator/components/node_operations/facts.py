@@ -1,0 +1,94 @@
+"""What the steps must know of nodes: what the cluster file says of each, as ConfigMaps that the synced tree brings."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from generator.components import ceph_csi_drivers, csi_nfs, gpu_operator, rdma
+from generator.components.common import OWN_LABELS
+from generator.components.component import Manifest
+from generator.components.kubeadm.labels import Marks, marks
+from generator.components.node_operations.names import NAMESPACE, labels
+from generator.components.parts import taint_entry
+from generator.components.queues import remainder
+from generator.model.capacity import osds
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+
+FACTS = f"{OWN_LABELS}/facts"
+OF_POOL = "_pool"
+"""The key of what all nodes of a pool share; no node is called so."""
+OFFERING = (gpu_operator.DEFINITION, rdma.DEFINITION)
+
+
+def config_maps(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield one for each pool, with a line for each node: two changes that add nodes merge as text."""
+    by_name = {one.node: one for one in marks(cluster)}
+    for pool in cluster.pools:
+        machines = cluster.in_pools(pool)
+        lines = {one.name: _line(of_node(cluster, one, by_name[one.name])) for one in machines}
+        yield {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": f"nodes-{pool}",
+                "namespace": NAMESPACE,
+                "labels": {**labels(NAMESPACE), FACTS: "nodes"},
+            },
+            "data": {OF_POOL: _line(of_pool(cluster, pool)), **lines},
+        }
+
+
+def _line(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, sort_keys=True)
+
+
+def of_pool(cluster: Cluster, pool: str) -> dict[str, Any]:
+    """Return what all nodes of a pool share: the devices of no team, the drivers of volumes that must register."""
+    scratch = cluster.storage.scratch
+    left = remainder(cluster, pool).devices if cluster.teams else {}
+    return {
+        "cluster": cluster.name,
+        "queues": bool(cluster.teams),
+        "ceph": cluster.storage.ceph is not None,
+        "pool": pool,
+        "unowned": {name: count for name, count in left.items() if count > 0},
+        "drivers": drivers(cluster),
+        "scratch": scratch.storage_class if scratch else "",
+        "monitors": [machine.name for machine in cluster.monitor_hosts] if cluster.storage.ceph else [],
+    }
+
+
+def drivers(cluster: Cluster) -> list[str]:
+    """Return the CSI drivers whose pods register on every node."""
+    ceph = (ceph_csi_drivers.RBD_DRIVER, ceph_csi_drivers.CEPHFS_DRIVER) if cluster.storage.ceph else ()
+    return [*ceph, *((csi_nfs.DRIVER,) if cluster.storage.nfs else ())]
+
+
+def of_node(cluster: Cluster, machine: Machine, must_bear: Marks) -> dict[str, Any]:
+    """Return what a node must be: its address, what it bears, what pods find on it, what a burn-in takes."""
+    offered = [one.offers(cluster, machine) for one in OFFERING if one.wanted(cluster)]
+    found = {name: count for each in offered for name, count in each.items() if count}
+    return {
+        "address": str(machine.address),
+        "labels": must_bear.labels,
+        "removed": must_bear.removed,
+        "taints": [taint_entry(one) for one in must_bear.taints],
+        "annotations": must_bear.annotations,
+        "resources": found,
+        # A ticket for InfiniBand shows a pod all of its node's HCAs: one is enough.
+        "burn-in": {name: 1 if name.startswith(f"{rdma.PREFIX}/") else count for name, count in found.items()},
+        "expected": expected(cluster, machine),
+        "osds": osds(machine, cluster),
+    }
+
+
+def expected(cluster: Cluster, machine: Machine) -> dict[str, Any]:
+    """Return what a pod with all devices sees. GPUs that are split or shared are not counted from inside."""
+    gpu, reached = machine.hardware.gpu, cluster.fabric and rdma.offers(cluster, machine)
+    whole = gpu is not None and not gpu.mig and not gpu.time_slices
+    return {
+        "gpus": machine.gpus if whole else 0,
+        "hcas": list(machine.hardware.hcas) if reached else [],
+        "disks": machine.drive_count("scratch") if cluster.storage.scratch else 0,
+    }

@@ -1,0 +1,101 @@
+"""The WorkflowTemplates of both operations, and the scripts that their steps run."""
+
+import json
+from functools import cache
+
+from generator.components.component import Manifest
+from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, SCRIPTS, labels
+from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.static import read_objects, read_text
+
+IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
+"""Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
+FILES = ("api.py", "burn_in.py", "draining.py", "expansion.py", "removal.py", "trying.py")
+DAY = 24 * 60 * 60
+
+
+def scripts() -> Manifest:
+    """Return the ConfigMap with the scripts, and the Job that tries a node's devices."""
+    files = {name: read_text(f"node_operations/{name}.txt") for name in FILES}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": SCRIPTS, "namespace": NAMESPACE, "labels": labels(NAMESPACE)},
+        "data": {**files, "burn-in.json": json.dumps(burn_in_job(), indent=1)},
+    }
+
+
+def burn_in_job() -> Manifest:
+    """Return the Job, with the image of all that runs here."""
+    (made,) = read_objects("node_operations/burn-in-job.yaml")
+    pod = made["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    spec = {**pod["spec"], "containers": [{**container, "image": IMAGE}]}
+    return {**made, "spec": {**made["spec"], "template": {**pod, "spec": spec}}}
+
+
+@cache
+def expansion() -> Manifest:
+    """Return the template that takes a node into the cluster."""
+    return _template("expansion.yaml", EXPANSION, "expansion.py")
+
+
+@cache
+def removal() -> Manifest:
+    """Return the template that empties a node."""
+    return _template("removal.yaml", REMOVAL, "removal.py")
+
+
+def _template(file: str, name: str, script: str) -> Manifest:
+    """Return a template whole: each of its steps without content is a pod that runs the script with the step's name."""
+    (made,) = read_objects(f"node_operations/{file}")
+    spec = made["spec"]
+    given = [one["name"] for one in spec["arguments"]["parameters"]]
+    templates = [one if "steps" in one else _step(one["name"], script, given) for one in spec["templates"]]
+    whole = {
+        **spec,
+        # A month: somebody may ask what was done to a node.
+        "ttlStrategy": {"secondsAfterCompletion": 28 * DAY},
+        "podGC": {"strategy": "OnWorkflowSuccess", "deleteDelayDuration": "24h"},
+        "podMetadata": {"labels": labels(name)},
+        "securityContext": pod_security(8737, runAsGroup=8737),
+        "volumes": [{"name": "scripts", "configMap": {"name": SCRIPTS}}],
+        "templates": templates,
+    }
+    return {**made, "spec": whole}
+
+
+def _step(name: str, script: str, given: list[str]) -> Manifest:
+    """Return the pod of a step. It is told all parameters, and runs on any node but the one that it is about."""
+    other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["{{workflow.parameters.node}}"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [other]}]}
+    return {
+        "name": name,
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
+        "retryStrategy": {
+            "limit": "3",
+            "retryPolicy": "Always",
+            # 2 is the script's verdict: trying again would only repeat it.
+            "expression": "asInt(lastRetry.exitCode) != 2",
+            "backoff": {"duration": "15s", "factor": "4"},
+        },
+        "container": {
+            "image": IMAGE,
+            "command": ["python3", "-u", "-B", f"/scripts/{script}"],
+            "args": [name],
+            "env": [*(_variable(one) for one in given), *(_known(name))],
+            "resources": resources("50m", "64Mi", "256Mi"),
+            "securityContext": UNPRIVILEGED,
+            "volumeMounts": [{"name": "scripts", "mountPath": "/scripts", "readOnly": True}],
+        },
+    }
+
+
+def _variable(parameter: str) -> Manifest:
+    return {"name": parameter.upper().replace("-", "_"), "value": f"{{{{workflow.parameters.{parameter}}}}}"}
+
+
+def _known(step: str) -> list[Manifest]:
+    """Return what Argo tells of the run; how it ended, only where it has."""
+    run = {"name": "RUN", "value": "{{workflow.name}}"}
+    return [run, {"name": "STATUS", "value": "{{workflow.status}}"}] if step == "report" else [run]

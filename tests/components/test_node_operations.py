@@ -1,0 +1,236 @@
+"""Operations on nodes: what their steps are told, what they may, and what the burn-in finds."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from gitops_schemas import problems
+from msgspec import structs
+from reference import without_backups
+
+from generator.components.node_operations import DEFINITION, node_operations
+from generator.components.node_operations.facts import FACTS, OF_POOL, config_maps
+from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL
+from generator.components.node_operations.rights import rights
+from generator.components.node_operations.templates import FILES, burn_in_job, expansion, removal, scripts
+from generator.components.static import read_text
+from generator.model.cluster import Cluster
+
+TEMPLATES = {EXPANSION: expansion(), REMOVAL: removal()}
+
+
+def facts(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    """Return what the steps read of each node."""
+    found = {}
+    for one in config_maps(cluster):
+        assert one["metadata"]["labels"][FACTS] == "nodes"
+        of_pool = json.loads(one["data"][OF_POOL])
+        found |= {name: of_pool | json.loads(line) for name, line in one["data"].items() if name != OF_POOL}
+    return found
+
+
+def steps(template: dict[str, Any]) -> set[str]:
+    """Return the steps that run a pod."""
+    return {one["name"] for one in template["spec"]["templates"] if "container" in one}
+
+
+def test_a_cluster_without_argo_workflows_has_none(ml50: Cluster) -> None:
+    assert DEFINITION.wanted(ml50)
+    assert not DEFINITION.wanted(without_backups(ml50))
+
+
+def test_objects_are_accepted(ml50: Cluster) -> None:
+    made = node_operations(ml50)
+    templates = [template for one in made.operations for template in one.templates]
+    assert [each for one in (*made.base, *made.objects, *templates, burn_in_job()) for each in problems(one)] == []
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_step_is_one_of_its_script_and_told_every_parameter(name: str) -> None:
+    template = TEMPLATES[name]
+    known = re.search(
+        r"^STEPS = \{(.*?)^\}",
+        read_text(f"node_operations/{name.removeprefix('node-')}.py.txt"),
+        re.MULTILINE | re.DOTALL,
+    )
+    assert known
+    assert steps(template) == set(re.findall(r'^    "([\w-]+)":', known[1], re.MULTILINE))
+    said = {one["name"] for one in template["spec"]["arguments"]["parameters"]}
+    for one in template["spec"]["templates"]:
+        if "container" in one:
+            given = {each["name"] for each in one["container"]["env"]}
+            assert {each.upper().replace("-", "_") for each in said} <= given
+            assert ("STATUS" in given) == (one["name"] == "report")
+
+
+@pytest.mark.parametrize(("name", "files"), [(EXPANSION, ("expansion", "trying")), (REMOVAL, ("removal", "draining"))])
+def test_variables_that_scripts_read_are_given(name: str, files: tuple[str, ...]) -> None:
+    texts = "".join(read_text(f"node_operations/{file}.py.txt") for file in files)
+    containers = [one["container"] for one in TEMPLATES[name]["spec"]["templates"] if "container" in one]
+    given = {each["name"] for one in containers for each in one["env"]}
+    assert set(re.findall(r'os\.environ(?:\.get\(|\[)"(\w+)"', texts)) <= given
+    assert f"/scripts/{files[0]}.py" in containers[0]["command"]
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_no_step_runs_on_the_node_that_it_is_about(name: str) -> None:
+    for one in TEMPLATES[name]["spec"]["templates"]:
+        if "container" in one:
+            (term,) = one["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+                "nodeSelectorTerms"
+            ]
+            assert term["matchExpressions"] == [
+                {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["{{workflow.parameters.node}}"]}
+            ]
+
+
+def test_what_stops_jobs_does_so_one_node_after_the_other() -> None:
+    assert {"name": "node-disruption"} in TEMPLATES[REMOVAL]["spec"]["synchronization"]["mutexes"]
+    assert {"name": "node-disruption"} not in TEMPLATES[EXPANSION]["spec"]["synchronization"]["mutexes"]
+    (let_in,) = [one for one in TEMPLATES[EXPANSION]["spec"]["templates"] if one["name"] == "let-in"]
+    assert let_in["synchronization"]["mutexes"] == [{"name": "ceph"}]
+
+
+def test_steps_know_of_a_node_what_the_file_says(ml50: Cluster) -> None:
+    found = facts(ml50)
+    assert found.keys() == {machine.name for machine in ml50.machines}
+    gpu = found["gpu-01"]
+    assert gpu["address"] == "10.10.0.101"
+    assert gpu["resources"] == {"nvidia.com/gpu": 8, "rdma/hca_shared_devices_a": 63}
+    assert gpu["burn-in"] == {"nvidia.com/gpu": 8, "rdma/hca_shared_devices_a": 1}
+    assert gpu["expected"] == {"gpus": 8, "hcas": ["mlx5_0", "mlx5_1"], "disks": 2}
+    assert {one["key"] for one in gpu["taints"]} == {"nvidia.com/gpu", "gen.internal/training"}
+    assert gpu["unowned"]["nvidia.com/gpu"] == 8
+    assert (gpu["osds"], found["cpu-01"]["osds"], found["cpu-01"]["resources"]) == (0, 12, {})
+    assert "rook-ceph.rbd.csi.ceph.com" in found["cpu-01"]["drivers"]
+    assert set(found["cpu-01"]["monitors"]) == {machine.name for machine in ml50.monitor_hosts}
+
+
+def test_without_ceph_and_teams_steps_ask_for_neither(ml50: Cluster) -> None:
+    plain = structs.replace(ml50, teams=(), storage=structs.replace(ml50.storage, ceph=None))
+    assert not any(one[what] for one in facts(plain).values() for what in ("queues", "ceph", "unowned", "monitors"))
+    groups = {group for one in rights(plain) if "rules" in one for rule in one["rules"] for group in rule["apiGroups"]}
+    assert groups == {"", "storage.k8s.io"}
+    assert {one["metadata"].get("namespace") for one in rights(plain)} == {None}
+
+
+def test_nodes_are_changed_by_name_and_never_deleted(ml50: Cluster) -> None:
+    names = [machine.name for machine in ml50.machines]
+    for role in (one for one in rights(ml50) if one["kind"] == "ClusterRole"):
+        writes = [rule for rule in role["rules"] if not set(rule["verbs"]) <= {"get", "list"}]
+        of_nodes = [rule for rule in role["rules"] if rule["resources"] == ["nodes"] and rule in writes]
+        assert [(rule["verbs"], rule["resourceNames"]) for rule in of_nodes] == [(["patch"], names)]
+        assert {verb for rule in writes for verb in rule["verbs"]} <= {"create", "get", "list", "patch"}
+        assert not [rule for rule in role["rules"] if "secrets" in rule["resources"]]
+
+
+def test_the_namespace_is_restricted(ml50: Cluster) -> None:
+    (namespace,) = node_operations(ml50).namespaces
+    assert (namespace.name, namespace.security) == (NAMESPACE, "restricted")
+
+
+def test_scripts_pass_the_linter(tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / name).write_text(scripts()["data"][name])
+    root = Path(__file__).parent.parent.parent
+    told = ["--config", str(root / "pyproject.toml"), "--no-cache"]
+    for words in (["check", "--ignore", "INP001,T201", *told], ["format", "--check", *told]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *words, "."], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Node:
+    """What a pod with all devices of a node sees, as files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.smi: list[str] = []
+        self.answers = 0
+
+    def hca(self, name: str, state: str) -> None:
+        port = self.folder / "sys/class/infiniband" / name / "ports/1"
+        port.mkdir(parents=True)
+        (port / "state").write_text(state)
+        (port / "rate").write_text("400 Gb/sec (4X NDR)")
+
+    def try_it(self, **expected: Any) -> tuple[int, str]:
+        """Run the burn-in; its exit code and what it leaves for whoever asks."""
+        program = self.folder / "nvidia-smi"
+        (self.folder / "smi").write_text("".join(f"{line}\n" for line in self.smi))
+        program.write_text(f"#!/bin/sh\ncat {self.folder}/smi\nexit {self.answers}\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        script = self.folder / "burn_in.py"
+        script.write_text(read_text("node_operations/burn_in.py.txt"))
+        env = {
+            "PATH": f"{self.folder}:{os.environ['PATH']}",
+            "ROOT": str(self.folder),
+            "TOLD": str(self.folder / "told"),
+            "DISK_BYTES": str(20 * 2**20),
+            "EXPECTED": json.dumps({"gpus": 0, "hcas": [], "disks": 0} | expected),
+        }
+        done = subprocess.run([sys.executable, script], env=env, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, (self.folder / "told").read_text()
+
+
+GOOD = ["0, NVIDIA H100 80GB HBM3, 0, 16, 16", "1, NVIDIA H100 80GB HBM3, 0, 16, 16"]
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    made = Node(tmp_path)
+    made.smi = [*GOOD]
+    return made
+
+
+def test_a_good_node_passes(node: Node) -> None:
+    node.hca("mlx5_0", "4: ACTIVE\n")
+    (node.folder / "disks/0").mkdir(parents=True)
+    assert node.try_it(gpus=2, hcas=["mlx5_0"], disks=1) == (0, "")
+    assert not list((node.folder / "disks/0").iterdir())
+
+
+def test_each_fault_of_a_gpu_is_told(node: Node) -> None:
+    assert node.try_it(gpus=8) == (1, "2 of 8 GPUs")
+    node.smi[1] = "1, NVIDIA H100 80GB HBM3, 3, 8, 16"
+    code, told = node.try_it(gpus=2)
+    assert code == 1
+    assert "3 memory errors" in told
+    assert "8 of 16 PCIe lanes" in told
+    node.smi[1] = "1, NVIDIA A30, [N/A], [N/A], 16"
+    assert node.try_it(gpus=2)[0] == 0
+    node.answers = 9
+    assert "nvidia-smi does not answer" in node.try_it(gpus=2)[1]
+
+
+def test_a_port_that_is_down_or_missing_is_told(node: Node) -> None:
+    node.hca("mlx5_0", "1: DOWN\n")
+    code, told = node.try_it(hcas=["mlx5_0", "mlx5_1"])
+    assert (code, told) == (1, "mlx5_0: 1: DOWN; mlx5_1: not there")
+
+
+def test_a_disk_that_is_missing_or_full_is_told(node: Node) -> None:
+    code, told = node.try_it(disks=1)
+    assert code == 1
+    assert "disk 0" in told
+    (node.folder / "disks/0").mkdir(parents=True)
+    (node.folder / "disks/0/burn-in").symlink_to("/dev/full")
+    assert "No space left" in node.try_it(disks=1)[1]
+
+
+def test_a_disk_that_gives_back_something_else_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISK_BYTES", "100")
+    script = ModuleType("burn_in")
+    exec(compile(read_text("node_operations/burn_in.py.txt"), "burn_in.py", "exec"), script.__dict__)
+    assert list(script.disk(1, tmp_path / "file")) == []
+    monkeypatch.setattr(script, "read", lambda _file: "another digest")
+    assert list(script.disk(1, tmp_path / "file")) == ["disk 1 does not give back what was written"]
