@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from twin.plane import Object, Plane
 
 
-class Site:
-    """The cluster, the servers, and a folder for the client."""
+class Gen:
+    """The cluster, and gen as somebody runs it there."""
 
-    def __init__(self, api: "Plane", source: Server, target: Server, folder: Path) -> None:
-        self.api, self.source, self.target, self.folder = api, source, target, folder
+    def __init__(self, api: "Plane", folder: Path) -> None:
+        self.api, self.folder = api, folder
 
     def gen(self, verb: str, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run `gen workflow`."""
@@ -32,11 +32,21 @@ class Site:
 
     def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run `gen`."""
+        command = self.command(*words)
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=400)
+
+    def command(self, *words: str) -> list[str]:
+        """Return the command that runs `gen` on the cluster."""
         config = str(self.api.address.kubeconfig("admin"))
-        command = [sys.executable, "-P", "-m", "generator", *words, "--kubeconfig", config]
-        return subprocess.run(
-            [*command, "--cluster", "ml50"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=400
-        )
+        return [sys.executable, "-P", "-m", "generator", *words, "--kubeconfig", config, "--cluster", "ml50"]
+
+
+class Site(Gen):
+    """The cluster, the servers of its backups, and a folder for the client."""
+
+    def __init__(self, api: "Plane", source: Server, target: Server, folder: Path) -> None:
+        super().__init__(api, folder)
+        self.source, self.target = source, target
 
     def backup(self, *words: str, watch: bool = True) -> "subprocess.CompletedProcess[str]":
         """Submit the backup of `datasets`, whose ends are here."""
@@ -105,6 +115,6 @@ def run_of(done: "subprocess.CompletedProcess[str]") -> str:
     return str(name)
 
 
-def shown(site: Site, name: str) -> dict[str, Any]:
+def shown(site: Gen, name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(site.gen("show", name, "--output", "json").stdout)
     return found

@@ -1,0 +1,231 @@
+"""The steps of operations on nodes, run as processes with the rights of their ServiceAccounts, on a twin of `ml50`."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from generator.components.ceph_cluster import ceph_cluster
+from generator.components.node_operations import node_operations
+from generator.components.node_operations.names import NAMESPACE
+from generator.components.node_operations.templates import scripts
+from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.components.scratch import storage_class
+from generator.model.cluster import Cluster
+
+if TYPE_CHECKING:
+    from twin.fixtures import Twin
+    from twin.nodes import Object
+    from twin.plane import Plane
+
+NODES = "/api/v1/nodes"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:"
+TIMES = {
+    "ANSWER_PORT": "",
+    "JOIN_SECONDS": "30",
+    "READY_SECONDS": "30",
+    "BURN_IN_SECONDS": "60",
+    "STORAGE_SECONDS": "30",
+    "GANG_SECONDS": "0",
+    "DRAIN_SECONDS": "40",
+    "MOMENT": "0.2",
+}
+
+
+class Steps:
+    """The twin, and what runs steps there."""
+
+    def __init__(self, twin: "Twin", folder: Path) -> None:
+        self.twin, self.folder = twin, folder
+        for name, text in scripts()["data"].items():
+            (folder / name).write_text(text)
+
+    @property
+    def api(self) -> "Plane":
+        return self.twin.api
+
+    def install(self, cluster: Cluster) -> None:
+        """Apply what is rendered, but for Argo's kinds; and what the operations find of other components."""
+        made = node_operations(cluster)
+        spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": one}} for one in (NAMESPACE, ROOK)]
+        assert cluster.storage.scratch
+        shared = [one for each in made.operations for one in each.templates if one["kind"] == "ConfigMap"]
+        self.twin.bring([*spaces, *made.base, *made.objects, *shared, storage_class(cluster.storage.scratch)])
+        self.api.install("rook/v1.20.6/crds")
+        (ceph,) = [one for one in ceph_cluster(cluster).objects if one["kind"] == "CephCluster"]
+        self.twin.bring([ceph])
+        for name in ("node-expansion", "node-removal"):
+            self.account(name)
+
+    def account(self, name: str) -> None:
+        """Write what a pod of this ServiceAccount is given."""
+        folder = self.folder / name
+        folder.mkdir()
+        config = json.loads(self.api.account(NAMESPACE, name).read_text())
+        (folder / "token").write_text(config["users"][0]["user"]["token"])
+        (folder / "ca.crt").write_bytes(self.api.address.certificate.read_bytes())
+
+    def begin(self, operation: str, step: str, node: str, **told: str) -> "subprocess.Popen[str]":
+        """Begin a step."""
+        env = {
+            **os.environ,
+            **TIMES,
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+            "KUBERNETES_SERVICE_PORT": str(self.api.address.port),
+            "ACCOUNT": str(self.folder / f"node-{operation}"),
+            "NODE": node,
+            "RUN": f"node-{operation}-x7k2p",
+            "STATUS": "Succeeded",
+            **told,
+        }
+        command = [sys.executable, "-B", str(self.folder / f"{operation}.py"), step]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=env, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+
+    def step(self, operation: str, step: str, node: str, **told: str) -> tuple[int, str]:
+        """Run a step: its exit code, and what it said."""
+        process = self.begin(operation, step, node, **told)
+        said, _ = process.communicate(timeout=150)
+        assert "Traceback" not in said, said
+        return process.returncode, said
+
+    def good(self, operation: str, step: str, node: str, **told: str) -> str:
+        """Run a step that must succeed; what it said."""
+        code, said = self.step(operation, step, node, **told)
+        assert code == 0, said
+        return said
+
+    def refused(self, operation: str, step: str, node: str, **told: str) -> str:
+        """Run a step that must end with a verdict; what it said."""
+        code, said = self.step(operation, step, node, **told)
+        assert (code, "FAILED: " in said) == (2, True), said
+        return said
+
+    def node(self, name: str) -> "Object":
+        """Return a Node."""
+        found: Object = self.api.get(f"{NODES}/{name}")
+        assert found, name
+        return found
+
+    def leave(self, name: str) -> None:
+        """Let a machine be none of the cluster's, as before it joined."""
+        self.api.request("DELETE", f"{NODES}/{name}")
+        self.api.wait(f"{name} has gone", lambda: self.api.get(f"{NODES}/{name}") is None)
+
+    def join(self, name: str, **changes: Any) -> None:
+        """Let a machine join, as its kubelet would; `offers` is what its device plugins do, if another."""
+        (made,) = [one for one in self.twin.machines if one["metadata"]["name"] == name]
+        made = json.loads(json.dumps(made))
+        for key in changes.get("without", ()):
+            for amounts in (made["status"]["capacity"], made["status"]["allocatable"], made["metadata"]["labels"]):
+                amounts.pop(key, None)
+        if "taints" in changes:
+            made["spec"]["taints"] = changes["taints"]
+        if "address" in changes:
+            made["status"]["addresses"][0]["address"] = changes["address"]
+        assert self.api.create(made, dry=False) == (201, "")
+
+    def status(self, path: str, status: "Object") -> None:
+        """Set what only controllers say of an object."""
+        code, answer = self.api.request("PATCH", f"{path}/status", {"status": status}, patch="merge-patch+json")
+        assert code == 200, answer
+
+    def patch(self, path: str, change: "Object") -> None:
+        """Change an object as its administrator."""
+        code, answer = self.api.request("PATCH", path, change, patch="merge-patch+json")
+        assert code == 200, answer
+
+    def register(self, node: str, *drivers: str) -> None:
+        """Let pods of CSI drivers have registered on a node."""
+        uid = self.node(node)["metadata"]["uid"]
+        owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid}
+        self.api.apply(
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "CSINode",
+                "metadata": {"name": node, "ownerReferences": [owner]},
+                "spec": {"drivers": [{"name": one, "nodeID": node} for one in drivers]},
+            }
+        )
+
+    def disk(self, node: str, number: int) -> None:
+        """Let the static provisioner have found a scratch disk."""
+        term = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
+        self.api.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolume",
+                "metadata": {"name": f"local-{node}-{number}"},
+                "spec": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "capacity": {"storage": "3Ti"},
+                    "local": {"path": f"/mnt/scratch/disk-{number}"},
+                    "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [term]}]}},
+                    "persistentVolumeReclaimPolicy": "Delete",
+                    "storageClassName": "scratch-nvme",
+                },
+            }
+        )
+
+    def deployment(self, space: str, name: str, node: str = "", **more: Any) -> None:
+        """Let somebody run one pod: on a node alone where it is named, as Rook does."""
+        labels = {"app": more.get("app", name), "one": name}
+        pod: Object = {"containers": [{"name": "main", "image": "registry.example.org/any:1"}]}
+        pod["tolerations"] = [{"key": key, "operator": "Exists"} for key in more.get("tolerates", ())]
+        if node:
+            pod["nodeSelector"] = {"kubernetes.io/hostname": node}
+        template = {"metadata": {"labels": labels}, "spec": pod}
+        spec = {"replicas": 1, "selector": {"matchLabels": {"one": name}}, "template": template}
+        metadata = {"name": name, "namespace": space, "labels": labels}
+        self.api.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+
+    def undeploy(self, space: str, *names: str) -> None:
+        """Take Deployments away, and wait until their pods are gone."""
+        for name in names:
+            self.api.request(
+                "DELETE", f"/apis/apps/v1/namespaces/{space}/deployments/{name}?propagationPolicy=Background"
+            )
+        for name in names:
+            at = f"/api/v1/namespaces/{space}/pods?labelSelector=one%3D{name}"
+            self.api.wait(f"{name} has gone", lambda at=at: not self.api.items(at))  # type: ignore[misc]
+
+    def ceph(self, health: str) -> None:
+        """Let Ceph be well, or not."""
+        path = f"/apis/ceph.rook.io/v1/namespaces/{ROOK}/cephclusters/rook-ceph"
+        self.status(path, {"ceph": {"health": health}})
+
+
+def audit_policy() -> str:
+    """Return the policy that writes down what the steps ask, and nothing else."""
+    users = [f"{ACCOUNT}{name}" for name in ("node-expansion", "node-removal")]
+    rules = [{"level": "Metadata", "users": users, "omitStages": ["RequestReceived"]}, {"level": "None"}]
+    return yaml.safe_dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules})
+
+
+def asked(log: Path) -> Iterator[tuple[str, str, str, str, str, bool]]:
+    """Yield what was asked: by which account, the verb, the API group, the resource, in which namespace, and whether it
+    might.
+    """
+    for line in log.read_text().splitlines():
+        one = json.loads(line)
+        what = one.get("objectRef") or {}
+        resource = "/".join(filter(None, (what.get("resource"), what.get("subresource"))))
+        allowed = one["annotations"]["authorization.k8s.io/decision"] == "allow"
+        name = one["user"]["username"].removeprefix(ACCOUNT)
+        yield name, one["verb"], what.get("apiGroup", ""), resource, what.get("namespace", ""), allowed
+
+
+def granted(cluster: Cluster) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield what accounts may: the role's name, a verb, the API group, the resource, in which namespace."""
+    made = node_operations(cluster)
+    for role in (one for one in (*made.base, *made.objects) if one["kind"] in ("Role", "ClusterRole")):
+        for rule in role["rules"]:
+            for verb in rule["verbs"]:
+                for resource in rule["resources"]:
+                    space = role["metadata"].get("namespace", "")
+                    yield role["metadata"]["name"], verb, rule["apiGroups"][0], resource, space

@@ -1,0 +1,233 @@
+"""Operations on nodes as rendered: their steps run as real pods on the one real node, driven by `gen workflow`. The
+nodes that they act on are KWOK's, beside it.
+"""
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nodesteps import NODES, Steps
+from onenode.site import Gen, lighter, run_of, shown
+from reference import ROOT, load
+
+from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
+from generator.components.node_operations import node_operations
+from generator.components.node_operations.names import NAMESPACE
+from generator.live.apiserver import tries
+from generator.live.identity import record
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.twin
+
+NEW = "gpu-15"
+GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
+MOMENTS = ["-p", "answer-port=", "-p", "ready-seconds=240", "-p", "join-seconds=240", "-p", "burn-in-seconds=240"]
+
+
+class Machines:
+    """What `Steps` asks of a twin: its API server, and the nodes that can join."""
+
+    def __init__(self, api: Any, machines: list[dict[str, Any]]) -> None:
+        self.api, self.machines = api, machines
+
+    def bring(self, objects: list[dict[str, Any]]) -> None:
+        for one in objects:
+            self.api.apply(one)
+
+
+class Site(Gen):
+    """The cluster with the operations, and machines that can join it."""
+
+    def __init__(self, api: Any, folder: Path, steps: Steps) -> None:
+        super().__init__(api, folder)
+        self.steps = steps
+
+    def begin(self, operation: str, node: str, *words: str) -> str:
+        """Submit an operation on a node; the name of its run."""
+        done = self.gen("submit", operation, "-p", f"node={node}", *words)
+        assert done.returncode == 0, done.stderr
+        return run_of(done)
+
+    def step(self, run: str, name: str) -> str:
+        """Return the phase of a run's step."""
+        return next((one["phase"] for one in _all(shown(self, run)["steps"]) if one["name"] == name), "")
+
+    def reaches(self, run: str, step: str) -> None:
+        """Wait until a step runs, and has said something."""
+        self.until(
+            f"{step} of {run} runs", lambda: self.step(run, step) == "Running" and step in self.gen("logs", run).stdout
+        )
+
+    def until(self, what: str, check: Callable[[], object]) -> None:
+        if not any(check() for _ in tries(150)):
+            pytest.fail(f"{what}: not in time\n{self.gen('list').stdout}")
+
+    def ended(self, run: str) -> str:
+        """Wait for the end of a run; its phase."""
+        self.gen("watch", run)
+        return str(shown(self, run)["phase"])
+
+    def said(self, run: str) -> str:
+        """Return what the steps of a run said."""
+        return self.gen("logs", run).stdout
+
+
+def _all(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for one in steps:
+        yield one
+        yield from _all(one["steps"])
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    from onenode.argo import argo
+    from onenode.node import node
+    from onenode.simulated import MARK, load_python, nodes_beside
+    from twin.nodes import nodes
+    from twin.plane import plane
+
+    cluster = load("ml50")
+    machines = nodes(ROOT, "ml50")
+    for one in machines:
+        one["metadata"]["annotations"] = {MARK: "fake"}
+    with (
+        tempfile.TemporaryDirectory(prefix="live-", ignore_cleanup_errors=True) as name,
+        contextlib.ExitStack() as stack,
+    ):
+        folder = Path(name)
+        (folder / "scripts").mkdir()
+        api = stack.enter_context(plane(folder, simulated=False))
+        real = stack.enter_context(node(api))
+        load_python(real)
+        stack.enter_context(argo(api, real, cluster))
+        stack.enter_context(nodes_beside(api))
+        api.install("kueue/v0.18.3/crds")
+        steps = Steps(Machines(api, machines), folder / "scripts")  # type: ignore[arg-type]
+        steps.install(cluster)
+        steps.ceph("HEALTH_OK")
+        api.apply(record(cluster))
+        for operation in node_operations(cluster).operations:
+            for one in operation.templates:
+                if one["kind"] == "WorkflowTemplate":
+                    api.apply(lighter(json.loads(json.dumps(one))))
+        yield Site(api, folder, steps)
+
+
+@pytest.fixture
+def machine(site: Site) -> Iterator[str]:
+    """A machine that has not joined; it is none of the cluster's again when the test ends."""
+    yield NEW
+    if site.api.get(f"{NODES}/{NEW}"):
+        site.steps.leave(NEW)
+    job = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/burn-in-{NEW}"
+    site.api.request("DELETE", f"{job}?propagationPolicy=Background")
+    site.until("its job has gone", lambda: site.api.get(job) is None)
+
+
+def devices(site: Site, name: str) -> None:
+    """Let the plugins and drivers of a node have come."""
+    site.steps.status(f"{NODES}/{name}", {"capacity": {GPU: "8", RDMA: "63"}, "allocatable": {GPU: "8", RDMA: "63"}})
+    site.steps.register(name, RBD_DRIVER, CEPHFS_DRIVER)
+    for number in range(2):
+        site.steps.disk(name, number)
+
+
+def passes(site: Site) -> None:
+    """Let the burn-in on a simulated node end well."""
+    at = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=batch.kubernetes.io/job-name%3Dburn-in-{NEW}"
+    site.until("the burn-in runs", lambda: [one["status"].get("phase") for one in site.api.items(at)] == ["Running"])
+    (pod,) = site.api.items(at)
+    assert pod["spec"]["nodeName"] == NEW
+    mark = {"metadata": {"annotations": {"twin.test/complete": "1"}}}
+    site.steps.patch(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}", mark)
+
+
+def test_a_node_joins_while_the_operation_waits_and_is_let_in(site: Site, machine: str) -> None:
+    run = site.begin("node-expansion", machine, *MOMENTS)
+    site.reaches(run, "join")
+    site.steps.join(machine, without=[GPU, RDMA])
+    devices(site, machine)
+    passes(site)
+    assert site.ended(run) == "Succeeded", site.said(run)
+    said = site.said(run)
+    assert f"{machine} takes no pods now" in said
+    assert f"{machine} takes pods of pool gpu-inference" in said
+    assert f"node-expansion of {machine}: Succeeded" in said
+    assert not site.steps.node(machine)["spec"].get("unschedulable")
+
+
+def test_an_expansion_that_is_killed_at_each_step_goes_on(site: Site, machine: str) -> None:
+    run = site.begin("node-expansion", machine, *MOMENTS)
+    for step, then in (
+        ("join", lambda: site.steps.join(machine, without=[GPU, RDMA])),
+        ("ready", lambda: devices(site, machine)),
+        ("burn-in", lambda: None),
+    ):
+        site.reaches(run, step)
+        assert site.gen("stop", run, "--now").returncode == 0
+        assert site.ended(run) == "Failed"
+        again = site.gen("retry", run)
+        assert again.returncode == 0, again.stderr
+        run = run_of(again)
+        if step == "join":
+            site.reaches(run, "join")
+        then()
+    passes(site)
+    assert site.ended(run) == "Succeeded", site.said(run)
+    assert not site.steps.node(machine)["spec"].get("unschedulable")
+
+
+def test_what_preflight_refuses_is_reported_and_not_tried_again(site: Site) -> None:
+    run = site.begin("node-expansion", "gpu-99", *MOMENTS)
+    assert site.ended(run) == "Failed"
+    said = site.said(run)
+    assert said.count("FAILED: the cluster file that was synced last has no node gpu-99") == 1, said
+    assert "node-expansion of gpu-99: Failed" in said
+
+
+def test_a_node_is_emptied(site: Site, machine: str) -> None:
+    site.steps.join(machine)
+    tolerates = (GPU, "gen.internal/inference")
+    site.steps.deployment("default", "service", machine, tolerates=tolerates)
+    pods = "/api/v1/namespaces/default/pods?labelSelector=one%3Dservice"
+    site.until("it runs", lambda: [one["status"].get("phase") for one in site.api.items(pods)] == ["Running"])
+    run = site.begin("node-removal", machine)
+    assert site.ended(run) == "Succeeded", site.said(run)
+    assert f"{machine} is empty" in site.said(run)
+    assert f"`kubectl delete node {machine}`" in site.said(run)
+    assert site.steps.node(machine)["spec"]["unschedulable"] is True
+    assert not [one for one in site.api.items(pods) if one["spec"].get("nodeName")]
+    site.steps.undeploy("default", "service")
+
+
+def test_a_removal_that_is_killed_goes_on(site: Site, machine: str) -> None:
+    site.steps.join(machine)
+    site.steps.deployment("default", "kept", machine, tolerates=(GPU, "gen.internal/inference"))
+    budget = {"minAvailable": 1, "selector": {"matchLabels": {"one": "kept"}}}
+    metadata = {"name": "keep-it", "namespace": "default"}
+    site.api.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget})
+    at = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/keep-it"
+    site.until("the budget has counted", lambda: site.api.get(at).get("status", {}).get("currentHealthy") == 1)
+    run = site.begin("node-removal", machine)
+    site.until("it waits", lambda: "disruption budget keep-it needs 1" in site.said(run))
+    assert site.gen("stop", run).returncode == 0
+    assert site.ended(run) == "Failed"
+    assert f"go on with `gen workflow retry {run}`" in site.said(run)
+    site.api.request("DELETE", at)
+    again = site.gen("retry", run, "--watch")
+    assert again.returncode == 0, again.stdout
+    site.steps.undeploy("default", "kept")
+
+
+def test_a_second_run_on_a_node_waits(site: Site, machine: str) -> None:
+    first = site.begin("node-expansion", machine, *MOMENTS)
+    site.reaches(first, "join")
+    second = site.begin("node-expansion", machine, *MOMENTS)
+    site.until("it waits", lambda: shown(site, second)["phase"] == "Pending")
+    for run in (second, first):
+        assert site.gen("stop", run).returncode == 0
+        assert site.ended(run) == "Failed"

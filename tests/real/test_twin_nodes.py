@@ -1,0 +1,428 @@
+"""Operations on nodes, step by step: real scripts with the rights that are rendered, against a real API server,
+scheduler, Kueue and Volcano; the nodes are KWOK's.
+"""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from nodesteps import NODES, Steps, asked, audit_policy, granted
+from reference import ROOT, load
+
+from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
+from generator.components.node_operations.names import NAMESPACE
+from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.rehearsal.twin import plane as real
+
+if TYPE_CHECKING:
+    import subprocess
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.twin
+
+GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
+NEW = "gpu-15"
+JOB = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/burn-in-{NEW}"
+POOL = ("nvidia.com/gpu", "gen.internal/inference")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Write down what the steps ask of the API server."""
+    folder = tmp_path_factory.mktemp("audit")
+    (folder / "policy.yaml").write_text(audit_policy())
+    flags = [f"--audit-policy-file={folder}/policy.yaml", f"--audit-log-path={folder}/log", "--audit-log-mode=blocking"]
+    plain = real._server
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(real, "_server", lambda *words: [*plain(*words), *flags])
+        yield folder / "log"
+
+
+@pytest.fixture(scope="module")
+def steps(log: Path) -> Iterator[Steps]:
+    from twin.fixtures import twin_of
+
+    assert log
+    cluster = load("ml50")
+    with (
+        tempfile.TemporaryDirectory(prefix="nodes-", ignore_cleanup_errors=True) as name,
+        contextlib.ExitStack() as stack,
+    ):
+        folder = Path(name)
+        (folder / "scripts").mkdir()
+        twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
+        made = Steps(twin, folder / "scripts")
+        made.install(cluster)
+        made.ceph("HEALTH_OK")
+        yield made
+
+
+def cordoned(steps: Steps, name: str) -> bool:
+    return bool(steps.node(name)["spec"].get("unschedulable"))
+
+
+def notes(steps: Steps, name: str) -> dict[str, str]:
+    return dict(steps.node(name)["metadata"].get("annotations") or {})
+
+
+@pytest.fixture
+def new(steps: Steps) -> Iterator[str]:
+    """A machine that has not joined yet; what stands when it ends is a node like the others."""
+    steps.leave(NEW)
+    yield NEW
+    if steps.api.get(JOB):
+        steps.api.request("DELETE", f"{JOB}?propagationPolicy=Background")
+        steps.api.wait("the job has gone", lambda: steps.api.get(JOB) is None)
+    if steps.api.get(f"{NODES}/{NEW}"):
+        steps.leave(NEW)
+    steps.join(NEW)
+
+
+def ended(process: "subprocess.Popen[str]") -> str:
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    return str(said)
+
+
+def finish(steps: Steps, mark: str) -> None:
+    """Let the pod of the burn-in end: it needs no node that is real."""
+    at = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=batch.kubernetes.io/job-name%3Dburn-in-{NEW}"
+
+    def running() -> list[dict[str, Any]]:
+        return [one for one in steps.api.items(at) if one["status"].get("phase") == "Running"]
+
+    steps.api.wait("the burn-in runs", lambda: bool(running()))
+    (pod,) = running()
+    assert pod["spec"]["nodeName"] == NEW
+    limits = pod["spec"]["containers"][0]["resources"]["limits"]
+    assert (limits[GPU], limits[RDMA]) == ("8", "1")
+    steps.patch(
+        f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}", {"metadata": {"annotations": {mark: "1"}}}
+    )
+
+
+def test_a_new_node_is_taken_in(steps: Steps, new: str) -> None:
+    assert f"{new} has not joined yet" in steps.good("expansion", "preflight", new)
+    joining = steps.begin("expansion", "join", new)
+    steps.join(
+        new,
+        without=[GPU, RDMA, "topology.rook.io/rack"],
+        taints=[{"key": GPU, "value": "present", "effect": "NoSchedule"}],
+    )
+    assert f"{new} takes no pods now" in ended(joining)
+    assert cordoned(steps, new)
+    said = steps.good("expansion", "marks", new)
+    assert "topology.rook.io/rack" in said
+    assert "gen.internal/inference" in said
+    node = steps.node(new)
+    assert node["metadata"]["labels"]["topology.rook.io/rack"] == "r3"
+    assert {*POOL, "node.kubernetes.io/unschedulable"} <= {one["key"] for one in node["spec"]["taints"]}
+    assert "has its labels, taints" in steps.good("expansion", "marks", new)
+    lacking = steps.refused("expansion", "ready", new, READY_SECONDS="1")
+    assert f"{GPU}: 0 of 8" in lacking
+    assert f"{RBD_DRIVER}: its pod" in lacking
+    steps.status(f"{NODES}/{new}", {"capacity": {GPU: "8", RDMA: "63"}, "allocatable": {GPU: "8", RDMA: "63"}})
+    steps.register(new, RBD_DRIVER, CEPHFS_DRIVER)
+    steps.good("expansion", "ready", new)
+    for number in range(2):
+        steps.disk(new, number)
+    trying = steps.begin("expansion", "burn-in", new)
+    finish(steps, "twin.test/complete")
+    assert f"{new} passed" in ended(trying)
+    assert "takes pods of pool gpu-inference" in steps.good("expansion", "accept", new)
+    assert not cordoned(steps, new)
+    assert "0 OSDs run" in steps.good("expansion", "storage", new)
+    report = steps.good("expansion", "report", new)
+    assert "was accepted at" in report
+    for step in ("preflight", "join", "marks", "ready", "burn-in", "accept", "storage"):
+        steps.good("expansion", step, new)
+    assert not cordoned(steps, new), "a second run cordons nothing that was accepted"
+
+
+def test_what_hinders_a_node_is_told_before_it_joins(steps: Steps, new: str) -> None:
+    assert "no node gpu-99, among 50: `gen node add gpu-99" in steps.refused("expansion", "preflight", "gpu-99")
+    steps.join(new, address="10.10.0.200")
+    assert "joined with 10.10.0.200, and the file says 10.10.0.115" in steps.refused("expansion", "preflight", new)
+    steps.leave(new)
+    other = steps.node("gpu-14")["status"]["addresses"]
+    taken = [{**other[0], "address": "10.10.0.115"}, *other[1:]]
+    steps.status(f"{NODES}/gpu-14", {"addresses": taken})
+    assert "10.10.0.115 is the address of gpu-14 already" in steps.refused("expansion", "preflight", new)
+    steps.status(f"{NODES}/gpu-14", {"addresses": other})
+    steps.join(new)
+    assert "has joined and takes pods already" in steps.refused("expansion", "preflight", new)
+    assert not cordoned(steps, new)
+
+
+def test_a_machine_that_answers_nothing_is_told(steps: Steps, new: str) -> None:
+    name = "nodes-gpu-inference"
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{name}"
+    said = steps.api.get(path)["data"][new]
+    for address, good in (("127.0.0.1", True), ("240.0.0.1", False)):
+        steps.patch(path, {"data": {new: said.replace("10.10.0.115", address)}})
+        code, words = steps.step("expansion", "preflight", new, ANSWER_PORT="9")
+        assert (code, f"nothing answers at {address}" in words) == ((0, False) if good else (2, True)), words
+    steps.patch(path, {"data": {new: said}})
+
+
+def test_a_node_that_does_not_join_is_told(steps: Steps, new: str) -> None:
+    said = steps.refused("expansion", "join", new, JOIN_SECONDS="1")
+    assert 'join it by clusters/ml50/bootstrap/README.md, "All other nodes"' in said
+    assert "it has not joined: nothing was changed" in steps.good("expansion", "report", new, STATUS="Failed")
+
+
+def test_a_node_whose_devices_are_sick_stays_out_until_it_is_mended(steps: Steps, new: str) -> None:
+    steps.join(new)
+    steps.good("expansion", "join", new)
+    for number in range(2):
+        steps.disk(new, number)
+    trying = steps.begin("expansion", "burn-in", new)
+    finish(steps, "twin.test/fail")
+    said, _ = trying.communicate(timeout=60)
+    assert (trying.returncode, "did not pass" in said) == (2, True), said
+    report = steps.good("expansion", "report", new, STATUS="Failed")
+    assert "is cordoned: no job starts there. After mending: `gen workflow retry node-expansion-x7k2p`" in report
+    first = steps.api.get(JOB)["metadata"]["uid"]
+    again = steps.begin("expansion", "burn-in", new)
+    steps.api.wait(
+        "another job", lambda: (steps.api.get(JOB) or {"metadata": {"uid": first}})["metadata"]["uid"] != first
+    )
+    finish(steps, "twin.test/complete")
+    ended(again)
+    steps.good("expansion", "accept", new)
+
+
+def test_a_step_that_was_killed_is_gone_on_with(steps: Steps, new: str) -> None:
+    steps.join(new)
+    steps.good("expansion", "join", new)
+    for number in range(2):
+        steps.disk(new, number)
+    killed = steps.begin("expansion", "burn-in", new)
+    steps.api.wait("the job is there", lambda: steps.api.get(JOB) is not None)
+    killed.kill()
+    killed.communicate()
+    uid = steps.api.get(JOB)["metadata"]["uid"]
+    again = steps.begin("expansion", "burn-in", new)
+    finish(steps, "twin.test/complete")
+    ended(again)
+    assert steps.api.get(JOB)["metadata"]["uid"] == uid, "the devices are tried once"
+
+
+def test_who_cordoned_a_node_lets_pods_in_again(steps: Steps, new: str) -> None:
+    steps.join(new)
+    steps.patch(f"{NODES}/{new}", {"spec": {"unschedulable": True}})
+    steps.good("expansion", "preflight", new)
+    assert "was cordoned by somebody else" in steps.good("expansion", "join", new)
+    assert f"`kubectl uncordon {new}`" in steps.good("expansion", "accept", new)
+    assert cordoned(steps, new)
+
+
+def test_ceph_gets_a_host_only_when_it_is_whole_and_until_it_is_again(steps: Steps) -> None:
+    host = "cpu-28"
+    steps.ceph("HEALTH_WARN")
+    assert "Ceph is not whole before it gets another host: HEALTH_WARN" in steps.refused(
+        "expansion", "accept", host, STORAGE_SECONDS="1"
+    )
+    steps.ceph("HEALTH_OK")
+    steps.good("expansion", "accept", host)
+    for number in range(11):
+        steps.deployment(ROOK, f"rook-ceph-osd-{number}", host, app="rook-ceph-osd")
+    said = steps.refused("expansion", "storage", host, STORAGE_SECONDS="5")
+    assert "11 of 12 OSDs run on cpu-28" in said
+    assert "rook-ceph-osd-prepare-cpu-28" in said
+    steps.deployment(ROOK, "rook-ceph-osd-11", host, app="rook-ceph-osd")
+    assert "12 OSDs run on cpu-28" in steps.good("expansion", "storage", host)
+    refused = steps.refused("removal", "preflight", host)
+    assert "cpu-28 holds 12 OSDs (rook-ceph-osd-0, rook-ceph-osd-1, rook-ceph-osd-10, ...): take them out" in refused
+    steps.undeploy(ROOK, *(f"rook-ceph-osd-{number}" for number in range(12)))
+
+
+@pytest.fixture
+def gang(steps: Steps) -> Iterator[list[str]]:
+    """A gang of two nodes, which has a third one to go to."""
+    names = steps.twin.leave("gpu-training", 3)
+    steps.twin.member("vision").prepare("train", pods=2)
+    yield names
+    steps.twin.clean()
+    for name in names:
+        steps.patch(f"{NODES}/{name}", {"metadata": {"annotations": {"gen.internal/cordoned-by": None}}})
+
+
+def test_a_gang_leaves_a_node_whole_and_runs_elsewhere(steps: Steps, gang: list[str]) -> None:
+    vision = steps.twin.member("vision")
+    node = min(vision.nodes("train"))
+    former = {pod["metadata"]["uid"] for pod in vision.pods("train")}
+    assert "would stop and queue again: Job train of vision" in steps.good("removal", "preflight", node)
+    assert vision.running("train") == 2
+    steps.good("removal", "cordon", node)
+    said = steps.good("removal", "gangs", node)
+    assert "stopping Job train of vision" in said
+    assert "is in its queue again" in said
+    vision.runs("train", 2)
+    assert not former & {pod["metadata"]["uid"] for pod in vision.pods("train")}, "a pod of the former gang was left"
+    assert vision.nodes("train") == {*gang} - {node}
+    assert not steps.api.get("/apis/batch/v1/namespaces/vision/jobs/train")["status"].get("failed")
+    assert f"{node} is empty" in steps.good("removal", "evict", node)
+    steps.good("removal", "monitors", node)
+    report = steps.good("removal", "report", node)
+    assert f"`kubectl delete node {node}`, `gen node remove {node}`" in report
+    assert cordoned(steps, node)
+
+
+def test_a_gang_may_end_by_itself_first(steps: Steps, gang: list[str]) -> None:
+    assert gang
+    vision = steps.twin.member("vision")
+    node = min(vision.nodes("train"))
+    steps.good("removal", "cordon", node)
+    waiting = steps.begin("removal", "gangs", node, GANG_SECONDS="60")
+    time.sleep(2)
+    vision.complete("train")
+    said = ended(waiting)
+    assert "waiting for the end of Job train" in said
+    assert "stopping" not in said
+
+
+def test_a_run_that_was_killed_leaves_no_gang_stopped(steps: Steps, gang: list[str]) -> None:
+    """Killed between stopping a gang and queueing it again: a pod that does not end keeps it there."""
+    assert gang
+    vision = steps.twin.member("vision")
+    pod = vision.pods("train")[0]
+    at = f"/api/v1/namespaces/vision/pods/{pod['metadata']['name']}"
+    node = pod["spec"]["nodeName"]
+    steps.good("removal", "cordon", node)
+    steps.patch(at, {"metadata": {"finalizers": [*pod["metadata"].get("finalizers", []), "twin.test/hold"]}})
+    stopping = steps.begin("removal", "gangs", node)
+    steps.api.wait("it is stopped", lambda: vision.workload("train")["spec"].get("active") is False)  # type: ignore[index]
+    stopping.kill()
+    stopping.communicate()
+    report = steps.good("removal", "report", node, STATUS="Failed")
+    assert "is in its queue again" in report
+    assert "go on with `gen workflow retry node-removal-x7k2p`" in report
+    assert vision.workload("train")["spec"]["active"] is True  # type: ignore[index]
+    with contextlib.suppress(AssertionError):
+        steps.patch(at, {"metadata": {"finalizers": None}})
+    steps.good("removal", "gangs", node)
+    vision.runs("train", 2)
+    assert node not in vision.nodes("train")
+
+
+def test_what_a_budget_keeps_is_told_and_left(steps: Steps) -> None:
+    node = "cpu-27"
+    steps.deployment("default", "kept", node)
+    budget = {"minAvailable": 1, "selector": {"matchLabels": {"one": "kept"}}}
+    metadata = {"name": "keep-it", "namespace": "default"}
+    steps.api.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget})
+    at = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/keep-it"
+    pods = "/api/v1/namespaces/default/pods?labelSelector=one%3Dkept"
+    steps.api.wait("it runs", lambda: [one["status"].get("phase") for one in steps.api.items(pods)] == ["Running"])
+    steps.api.wait("the budget has counted", lambda: steps.api.get(at).get("status", {}).get("currentHealthy") == 1)
+    steps.good("removal", "cordon", node)
+    said = steps.refused("removal", "evict", node, DRAIN_SECONDS="2")
+    assert "default/kept-" in said
+    assert "disruption budget keep-it needs 1 healthy pods and has 1 currently" in said
+    assert len(steps.api.items(pods)) == 1
+    report = steps.good("removal", "report", node, STATUS="Failed")
+    assert "is cordoned by this operation" in report
+    assert f"`kubectl uncordon {node}`" in report
+    steps.api.request("DELETE", at)
+    steps.good("removal", "evict", node)
+    steps.undeploy("default", "kept")
+    steps.patch(f"{NODES}/{node}", {"spec": {"unschedulable": None}})
+
+
+def etcd(steps: Steps, node: str, *, ready: bool) -> str:
+    """Let a member of etcd run as kubeadm runs it; its address."""
+    name = f"etcd-{node}"
+    at = f"/api/v1/namespaces/kube-system/pods/{name}"
+    steps.api.request("DELETE", f"{at}?gracePeriodSeconds=0")
+    steps.api.wait(f"{name} has gone", lambda: steps.api.get(at) is None)
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": "kube-system",
+        "labels": {"component": "etcd", "tier": "control-plane"},
+    }
+    metadata["annotations"] = {"kubernetes.io/config.mirror": "1"}
+    spec: dict[str, Any] = {"nodeName": node, "containers": [{"name": "etcd", "image": "registry.k8s.io/etcd:3.6.6-0"}]}
+    spec["tolerations"] = [{"operator": "Exists"}]
+    if not ready:
+        spec["nodeName"] = ""
+        spec["nodeSelector"] = {"nowhere": "true"}
+    assert (
+        steps.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry=False)[0] == 201
+    )
+    if ready:
+        steps.api.wait(f"{name} runs", lambda: steps.api.get(at)["status"].get("phase") == "Running")
+    return at
+
+
+def test_a_control_plane_node_goes_only_while_the_others_are_a_majority(steps: Steps) -> None:
+    places = [etcd(steps, one, ready=True) for one in ("cp-1", "cp-2", "cp-3")]
+    assert "would evict" in steps.good("removal", "preflight", "cp-3")
+    etcd(steps, "cp-2", ready=False)
+    said = steps.refused("removal", "preflight", "cp-3")
+    assert "without cp-3 only 1 of 3 members of etcd are there (cp-1), and 2 must agree" in said
+    assert not cordoned(steps, "cp-3")
+    for one in places:
+        steps.api.request("DELETE", f"{one}?gracePeriodSeconds=0")
+
+
+def test_what_cannot_go_is_refused_and_nothing_is_changed(steps: Steps) -> None:
+    assert "`gen node replace nas-2 NEW`" in steps.refused("removal", "preflight", "nas-2")
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare", "namespace": "default"}}
+    spec = {"nodeName": "cpu-26", "containers": [{"name": "main", "image": "registry.example.org/any:1"}]}
+    assert steps.api.create({**bare, "spec": spec}, dry=False)[0] == 201
+    assert "nobody makes default/bare again" in steps.refused("removal", "preflight", "cpu-26")
+    steps.api.request("DELETE", "/api/v1/namespaces/default/pods/bare?gracePeriodSeconds=0")
+    assert not cordoned(steps, "nas-2")
+    assert not cordoned(steps, "cpu-26")
+
+
+def test_the_last_place_of_a_monitor_does_not_go(steps: Steps) -> None:
+    node = "cpu-25"
+    steps.deployment(ROOK, "rook-ceph-mon-a", node, app="rook-ceph-mon")
+    steps.ceph("HEALTH_ERR")
+    assert "runs a monitor of Ceph, which is HEALTH_ERR" in steps.refused("removal", "preflight", node)
+    steps.ceph("HEALTH_OK")
+    steps.good("removal", "preflight", node)
+    others = [name for name in steps.twin.pool("cpu") if name != node]
+    steps.twin.cordon(*others)
+    assert "there is no other node that it could go to" in steps.refused("removal", "preflight", node)
+    steps.twin.cordon()
+    assert "rook-ceph-mon-a is still pinned to cpu-25" in steps.refused(
+        "removal", "monitors", node, STORAGE_SECONDS="1"
+    )
+    steps.undeploy(ROOK, "rook-ceph-mon-a")
+    assert "no monitor of Ceph is on cpu-25" in steps.good("removal", "monitors", node)
+
+
+def test_no_right_is_unused_and_none_is_missing(steps: Steps, log: Path) -> None:
+    """After all others: what accounts asked is what they may, but for what only Argo's executor asks."""
+    assert steps
+    found = list(asked(log))
+    assert [one for one in found if not one[-1]] == []
+    used = {(name, verb, group, what, space) for name, verb, group, what, space, _ in found}
+    whole = {(name, verb, group, what, "") for name, verb, group, what, _ in used}
+    executor = {
+        (name, verb, "argoproj.io", "workflowtaskresults", NAMESPACE)
+        for name in ("node-expansion", "node-removal")
+        for verb in ("create", "patch")
+    }
+    unused = {one for one in granted(load("ml50")) if one not in used and not (not one[4] and one in whole)}
+    assert unused == executor
+
+
+def test_a_step_may_not_touch_what_is_not_in_the_file(steps: Steps) -> None:
+    steps.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "stranger"}})
+    for name in ("node-expansion", "node-removal"):
+        who = (f"system:serviceaccount:{NAMESPACE}:{name}", ("system:serviceaccounts", "system:authenticated"))
+        ask = partial(steps.api.request, by=who)
+        assert ask("PATCH", f"{NODES}/stranger", {"spec": {"unschedulable": True}}, patch="merge-patch+json")[0] == 403
+        assert ask("PATCH", f"{NODES}/gpu-01", {"metadata": {}}, patch="merge-patch+json")[0] == 200
+        assert ask("DELETE", f"{NODES}/gpu-01")[0] == 403
+        assert ask("GET", "/api/v1/secrets")[0] == 403
+    steps.leave("stranger")
