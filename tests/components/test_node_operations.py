@@ -96,6 +96,11 @@ def test_what_stops_jobs_does_so_one_node_after_the_other() -> None:
     assert {"name": "node-disruption"} not in TEMPLATES[EXPANSION]["spec"]["synchronization"]["mutexes"]
     (let_in,) = [one for one in TEMPLATES[EXPANSION]["spec"]["templates"] if one["name"] == "let-in"]
     assert let_in["synchronization"]["mutexes"] == [{"name": "ceph"}]
+    (order,) = [one for one in TEMPLATES[EXPANSION]["spec"]["templates"] if one["name"] == EXPANSION]
+    (without, with_osds) = order["steps"][-1]
+    assert (without["template"], with_osds["template"]) == ("accept", "let-in"), (
+        "a node without OSDs waits for no other"
+    )
 
 
 def test_steps_know_of_a_node_what_the_file_says(ml50: Cluster) -> None:
@@ -195,7 +200,8 @@ def node(tmp_path: Path) -> Node:
 def test_a_good_node_passes(node: Node) -> None:
     node.hca("mlx5_0", "4: ACTIVE\n")
     (node.folder / "disks/0").mkdir(parents=True)
-    assert node.try_it(gpus=2, hcas=["mlx5_0"], disks=1) == (0, "")
+    code, told = node.try_it(gpus=2, hcas=["mlx5_0"], disks=1)
+    assert (code, told.startswith("passed; 2 GPUs; mlx5_0 4: ACTIVE 400 Gb/sec (4X NDR); disk 0: ")) == (0, True), told
     assert not list((node.folder / "disks/0").iterdir())
 
 

@@ -81,6 +81,7 @@ class Steps:
             "NODE": node,
             "RUN": f"node-{operation}-x7k2p",
             "STATUS": "Succeeded",
+            "TOLD": str(self.folder),
             **told,
         }
         command = [sys.executable, "-B", str(self.folder / f"{operation}.py"), step]

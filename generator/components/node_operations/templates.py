@@ -11,6 +11,8 @@ from generator.components.static import read_objects, read_text
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = ("api.py", "burn_in.py", "draining.py", "expansion.py", "removal.py", "trying.py")
+TOLD = "/told"
+"""Where a step leaves what the workflow asks it for."""
 DAY = 24 * 60 * 60
 
 
@@ -51,7 +53,7 @@ def _template(file: str, name: str, script: str) -> Manifest:
     (made,) = read_objects(f"node_operations/{file}")
     spec = made["spec"]
     given = [one["name"] for one in spec["arguments"]["parameters"]]
-    templates = [one if "steps" in one else _step(one["name"], script, given) for one in spec["templates"]]
+    templates = [one if "steps" in one else _step(one, script, given) for one in spec["templates"]]
     whole = {
         **spec,
         # A month: somebody may ask what was done to a node.
@@ -59,18 +61,22 @@ def _template(file: str, name: str, script: str) -> Manifest:
         "podGC": {"strategy": "OnWorkflowSuccess", "deleteDelayDuration": "24h"},
         "podMetadata": {"labels": labels(name)},
         "securityContext": pod_security(8737, runAsGroup=8737),
-        "volumes": [{"name": "scripts", "configMap": {"name": SCRIPTS}}],
+        "volumes": [
+            {"name": "scripts", "configMap": {"name": SCRIPTS}},
+            # What a step tells the workflow; in memory, for every step has one of its own.
+            {"name": "told", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+        ],
         "templates": templates,
     }
     return {**made, "spec": whole}
 
 
-def _step(name: str, script: str, given: list[str]) -> Manifest:
+def _step(own: Manifest, script: str, given: list[str]) -> Manifest:
     """Return the pod of a step. It is told all parameters, and runs on any node but the one that it is about."""
     other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["{{workflow.parameters.node}}"]}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [other]}]}
     return {
-        "name": name,
+        **own,
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
         "retryStrategy": {
             "limit": "3",
@@ -82,11 +88,14 @@ def _step(name: str, script: str, given: list[str]) -> Manifest:
         "container": {
             "image": IMAGE,
             "command": ["python3", "-u", "-B", f"/scripts/{script}"],
-            "args": [name],
-            "env": [*(_variable(one) for one in given), *(_known(name))],
+            "args": [own["name"]],
+            "env": [*map(_variable, given), *_known(own["name"])],
             "resources": resources("50m", "64Mi", "256Mi"),
             "securityContext": UNPRIVILEGED,
-            "volumeMounts": [{"name": "scripts", "mountPath": "/scripts", "readOnly": True}],
+            "volumeMounts": [
+                {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
+                {"name": "told", "mountPath": TOLD},
+            ],
         },
     }
 
@@ -97,5 +106,5 @@ def _variable(parameter: str) -> Manifest:
 
 def _known(step: str) -> list[Manifest]:
     """Return what Argo tells of the run; how it ended, only where it has."""
-    run = {"name": "RUN", "value": "{{workflow.name}}"}
-    return [run, {"name": "STATUS", "value": "{{workflow.status}}"}] if step == "report" else [run]
+    known = [{"name": "RUN", "value": "{{workflow.name}}"}, {"name": "TOLD", "value": TOLD}]
+    return [*known, {"name": "STATUS", "value": "{{workflow.status}}"}] if step == "report" else known
