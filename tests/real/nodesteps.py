@@ -14,6 +14,7 @@ from generator.components.ceph_cluster import ceph_cluster
 from generator.components.node_operations import node_operations
 from generator.components.node_operations.names import NAMESPACE
 from generator.components.node_operations.templates import scripts
+from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.scratch import storage_class
 from generator.model.cluster import Cluster
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from twin.nodes import Object
     from twin.plane import Plane
 
+MIRRORED = "mirror.example.org/library/python:3"
 NODES = "/api/v1/nodes"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:"
 TIMES = {
@@ -52,15 +54,21 @@ class Steps:
     def install(self, cluster: Cluster) -> None:
         """Apply what is rendered, but for Argo's kinds; and what the operations find of other components."""
         made = node_operations(cluster)
-        spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": one}} for one in (NAMESPACE, ROOK)]
+        self.api.namespace(NAMESPACE, {"pod-security.kubernetes.io/enforce": "restricted"})
+        self.api.namespace(ROOK)
         assert cluster.storage.scratch
         shared = [one for each in made.operations for one in each.templates if one["kind"] == "ConfigMap"]
-        self.twin.bring([*spaces, *made.base, *made.objects, *shared, storage_class(cluster.storage.scratch)])
+        self.twin.bring([*made.base, *made.objects, *shared, storage_class(cluster.storage.scratch)])
         self.api.install("rook/v1.20.6/crds")
         (ceph,) = [one for one in ceph_cluster(cluster).objects if one["kind"] == "CephCluster"]
         self.twin.bring([ceph])
         for name in ("node-expansion", "node-removal"):
             self.account(name)
+        container = {"name": "main", "image": MIRRORED, "securityContext": UNPRIVILEGED}
+        metadata = {"name": "step", "namespace": NAMESPACE}
+        spec = {"containers": [container], "securityContext": pod_security(8737), "nodeSelector": {"no": "where"}}
+        answer = self.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry=False)
+        assert answer == (201, "")
 
     def account(self, name: str) -> None:
         """Write what a pod of this ServiceAccount is given."""
@@ -82,6 +90,7 @@ class Steps:
             "RUN": f"node-{operation}-x7k2p",
             "STATUS": "Succeeded",
             "TOLD": str(self.folder),
+            "POD": "step",
             **told,
         }
         command = [sys.executable, "-B", str(self.folder / f"{operation}.py"), step]

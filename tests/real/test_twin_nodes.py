@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from nodesteps import NODES, Steps, asked, audit_policy, granted
+from nodesteps import MIRRORED, NODES, Steps, asked, audit_policy, granted
 from reference import ROOT, load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -47,7 +47,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def steps(log: Path) -> Iterator[Steps]:
     from twin.fixtures import twin_of
 
-    assert log
+    assert log.parent.is_dir()
     cluster = load("ml50")
     with (
         tempfile.TemporaryDirectory(prefix="nodes-", ignore_cleanup_errors=True) as name,
@@ -99,6 +99,7 @@ def finish(steps: Steps, mark: str) -> None:
     steps.api.wait("the burn-in runs", lambda: bool(running()))
     (pod,) = running()
     assert pod["spec"]["nodeName"] == NEW
+    assert pod["spec"]["containers"][0]["image"] == MIRRORED
     limits = pod["spec"]["containers"][0]["resources"]["limits"]
     assert (limits[GPU], limits[RDMA]) == ("8", "1")
     steps.patch(
@@ -403,9 +404,9 @@ def test_the_last_place_of_a_monitor_does_not_go(steps: Steps) -> None:
     assert "no monitor of Ceph is on cpu-25" in steps.good("removal", "monitors", node)
 
 
-def test_no_right_is_unused_and_none_is_missing(steps: Steps, log: Path) -> None:
+@pytest.mark.usefixtures("steps")
+def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
     """After all others: what accounts asked is what they may, but for what only Argo's executor asks."""
-    assert steps
     found = list(asked(log))
     assert [one for one in found if not one[-1]] == []
     used = {(name, verb, group, what, space) for name, verb, group, what, space, _ in found}

@@ -28,12 +28,9 @@ def scripts() -> Manifest:
 
 
 def burn_in_job() -> Manifest:
-    """Return the Job, with the image of all that runs here."""
+    """Return the Job, as yet without its node, its devices and its image, which is that of the step that makes it."""
     (made,) = read_objects("node_operations/burn-in-job.yaml")
-    pod = made["spec"]["template"]
-    (container,) = pod["spec"]["containers"]
-    spec = {**pod["spec"], "containers": [{**container, "image": IMAGE}]}
-    return {**made, "spec": {**made["spec"], "template": {**pod, "spec": spec}}}
+    return made
 
 
 @cache
@@ -106,5 +103,6 @@ def _variable(parameter: str) -> Manifest:
 
 def _known(step: str) -> list[Manifest]:
     """Return what Argo tells of the run; how it ended, only where it has."""
-    known = [{"name": "RUN", "value": "{{workflow.name}}"}, {"name": "TOLD", "value": TOLD}]
+    own: Manifest = {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    known: list[Manifest] = [{"name": "RUN", "value": "{{workflow.name}}"}, {"name": "TOLD", "value": TOLD}, own]
     return [*known, {"name": "STATUS", "value": "{{workflow.status}}"}] if step == "report" else known
