@@ -18,6 +18,7 @@ from generator.checks import (
     exposure,
     extras,
     fabric,
+    firewall,
     fleet,
     frameworks,
     gpus,
@@ -51,9 +52,9 @@ from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
     backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, escrow, etcd, exposure,
-    extras, fabric, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring, networks, nodes, objects,
-    pools, ports, quotas, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units, versions,
-    volumes, windows,
+    extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring, networks, nodes,
+    objects, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units,
+    versions, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

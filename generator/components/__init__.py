@@ -25,8 +25,10 @@ from generator.components.issuers import DEFINITION as ISSUERS
 from generator.components.jobs import PYTORCH, Jobs
 from generator.components.jobset import DEFINITION as JOBSET
 from generator.components.kube_prometheus_stack import DEFINITION as KUBE_PROMETHEUS_STACK
+from generator.components.kubeadm.listening import node_listeners
 from generator.components.kuberay import DEFINITION as KUBERAY
 from generator.components.kueue import DEFINITION as KUEUE
+from generator.components.listening import Listening
 from generator.components.load_balancer import DEFINITION as LOAD_BALANCER
 from generator.components.metrics_server import DEFINITION as METRICS_SERVER
 from generator.components.minio import DEFINITION as MINIO
@@ -133,6 +135,12 @@ def _made(one: Definition, cluster: Cluster) -> Component | None:
     if one.make_with_jobs:
         return one.make_with_jobs(cluster, JOBS)
     return one.make(cluster) if one.make else None
+
+
+def listening(cluster: Cluster) -> tuple[Listening, ...]:
+    """Return all that listens on this cluster's nodes, whoever installs it."""
+    wanted = (one for one in catalogue(cluster).values() if one.wanted(cluster))
+    return (*node_listeners(cluster), *(each for one in wanted for each in one.listens(cluster)))
 
 
 def absent(cluster: Cluster) -> dict[str, str]:

@@ -1,8 +1,11 @@
 """NFS from a server outside the cluster, as a storage class of its own."""
 
+from collections.abc import Iterator
+
 from generator.components.common import CLUSTER_ROLES, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
+from generator.components.listening import Listener
 from generator.model.change import CHART, ChangeRule, Effect, named
 from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
@@ -116,6 +119,14 @@ CHANGES = (
     ),
 )
 
+
+def listens(_cluster: Cluster) -> Iterator[Listener]:
+    """Yield the ports of its probes, on the host's network (4.13.4, `--http-endpoint=localhost:...`)."""
+    loopback = "it listens on loopback, where the kubelet asks"
+    yield Listener(name="csi-nfs-controller-health", port=29652, closed=loopback)
+    yield Listener(name="csi-nfs-node-health", port=29653, closed=loopback)
+
+
 DEFINITION = Definition(
     name="csi-nfs",
     tier=Tier.STORAGE,
@@ -125,6 +136,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     chart_kinds=(*CLUSTER_ROLES, "storage.k8s.io/CSIDriver"),
+    listens=listens,
     own_kinds=("storage.k8s.io/StorageClass",),
     daemons_on=ALL_NODES,
     changes=lambda: CHANGES,

@@ -1,7 +1,7 @@
 """What gen knows of a component whatever the cluster: each component's module holds one `DEFINITION`."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from generator.components.component import Chart, Component, Manifest, Tier
 from generator.components.jobs import JobKind, Jobs
+from generator.components.listening import Listening
 from generator.components.operated import Api, Made, Names, OperatedKind
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -175,6 +176,11 @@ def no_hosts(_cluster: Cluster) -> Iterator[tuple[Path, str]]:
     return iter(())
 
 
+def no_listeners(_cluster: Cluster) -> Iterator[Listening]:
+    """Yield nothing: most components listen on the pod network alone."""
+    return iter(())
+
+
 def no_rules() -> tuple[ChangeRule, ...]:
     """Return nothing: of most components' changes nothing is to be said beside what their kinds say."""
     return ()
@@ -225,6 +231,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     whether a cluster has the component or not: what was taken out of a cluster is yet to be deleted."""
     hosts: Callable[[Cluster], Iterator[tuple[Path, str]]] = no_hosts
     """The names that users reach it by, each with its place in the cluster file."""
+    listens: Callable[[Cluster], Iterable[Listening]] = no_listeners
+    """What of it listens on nodes themselves, on the host's network: the host firewall lets in nothing else."""
     apis: tuple[Api, ...] = ()
     """The API groups whose definitions come with it."""
     brings: tuple[Made, ...] = ()

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from generator.components import listening
 from generator.components.component import Manifest, Secret
 from generator.components.kubeadm.delivery import ansible_files, user_data
 from generator.components.kubeadm.disks import disk_scripts
 from generator.components.kubeadm.endpoint import endpoint_files
 from generator.components.kubeadm.etcd_snapshots import restore_files
+from generator.components.kubeadm.firewall import firewall_files
 from generator.components.kubeadm.init import init_documents, join_document, upgrade_document
 from generator.components.kubeadm.interfaces import interface_files
 from generator.components.kubeadm.labels import label_files
@@ -39,6 +41,7 @@ def bootstrap(
         **{Place("kubeadm", f"join-{one.name}.yaml"): join_document(cluster, one) for one in others},
         **{path: _pinned(content, rewriting) for path, content in endpoint_files(cluster).items()},
         **node_files(cluster),
+        **firewall_files(cluster, listening(cluster)),
         **disk_scripts(cluster),
         **restore_files(cluster),
         **interface_files(cluster),

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from generator.model.base import Host, ImageReference, Interface, Label, Line, Mtu, Name, Positive, Section, Vlan
+from generator.model.firewall import Firewall
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
 
@@ -78,7 +79,7 @@ class Calico(Section, frozen=True, kw_only=True):
 
 class Networks(Section, frozen=True, kw_only=True):
     """`node` carries Kubernetes, `storage` (optional) Ceph and MinIO traffic, `ipoib` IP over InfiniBand and
-    `bmc` the management controllers.
+    `bmc` the management controllers. `firewall` closes the nodes' own ports to all who need none.
     """
 
     cni: Literal["cilium", "calico"]
@@ -89,6 +90,7 @@ class Networks(Section, frozen=True, kw_only=True):
     load_balancer: LoadBalancer | None = None
     exposure: Exposure | None = None
     calico: Calico | None = None
+    firewall: Firewall | None = None
 
     @property
     def data_plane(self) -> str | None:

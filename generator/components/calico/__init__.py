@@ -1,5 +1,6 @@
 """Calico: the pod network, by rules beside kube-proxy or by eBPF programs; installed through the Tigera operator."""
 
+from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
@@ -15,6 +16,7 @@ from generator.components.component import (
     protect,
 )
 from generator.components.definition import ALL_NODES, Definition, Evidence, OperatorImages, Version, Versions
+from generator.components.listening import Listener, Peer
 from generator.components.operated import Api, OperatedKind
 from generator.components.static import read_objects, read_text
 from generator.model.change import ChangeRule
@@ -184,6 +186,14 @@ READY = {
 }
 
 
+def listens(cluster: Cluster) -> Iterator[Listener]:
+    """Yield what nodes must let in (Calico, System requirements, Network requirements)."""
+    yield Listener(name="calico-vxlan", port=4789, protocol="udp", peers=(Peer.NODES,))
+    yield Listener(name="calico-typha", port=5473, peers=(Peer.NODES,))
+    if speaks_bgp(cluster):
+        yield Listener(name="calico-bgp", port=179, peers=(Peer.ROUTERS,))
+
+
 def change_rules() -> tuple[ChangeRule, ...]:
     """Return what changes of its objects mean."""
     from generator.components.calico.changes import CHANGES  # noqa: PLC0415 - for those who compare
@@ -202,6 +212,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     own_kinds=("operator.tigera.io/APIServer", "operator.tigera.io/Installation"),
+    listens=listens,
     apis=(Api(group="projectcalico.org", by_operator=True), Api(group="operator.tigera.io")),
     kinds=tuple(
         OperatedKind(kind=kind, group="operator.tigera.io", status=READY) for kind in ("APIServer", "Installation")

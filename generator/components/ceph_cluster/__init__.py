@@ -18,6 +18,7 @@ from generator.components.ceph_csi_drivers import RBD_DRIVER
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Ignore, Manifest, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
+from generator.components.listening import CLUSTER, Listener
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_text
 from generator.model.change import ChangeRule
@@ -131,6 +132,28 @@ def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str 
     )
 
 
+def listens(cluster: Cluster) -> Iterator[Listener]:
+    """Yield what the daemons listen on at their nodes, where they are on the host's network (facts: storage 1; Rook,
+    `dashboard.port` and `cephExporter.port`; Ceph, mgr/prometheus/server_port). With `requireMsgr2` a monitor has no
+    other port. Pods of the CSI drivers are clients as well.
+    """
+    ceph = cluster.storage.ceph
+    if ceph is None or ceph.network == "pod":
+        return
+    pools = {*ceph.pools, *ceph.monitor_pools}
+
+    def at(name: str, port: int, last: int | None = None) -> Listener:
+        return Listener(name=name, port=port, last=last, peers=CLUSTER, on=lambda machine: machine.pool in pools)
+
+    yield at("ceph-monitors", 3300)
+    yield at("ceph-daemons", 6800, 7568)
+    if ceph.dashboard:
+        yield at("ceph-dashboard", 8443)
+    if cluster.monitoring.prometheus:
+        yield at("ceph-mgr-metrics", 9283)
+        yield at("ceph-exporter", 9926)
+
+
 def change_rules() -> tuple[ChangeRule, ...]:
     """Return what changes of its objects mean."""
     from generator.components.ceph_cluster.changes import CLUSTER_CHANGES  # noqa: PLC0415 - for those who compare
@@ -152,6 +175,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
     short_tags=("quay.io/ceph/ceph",),
+    listens=listens,
     own_kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass", "storage.k8s.io/StorageClass"),
     # ceph-csi: "multi node access modes are only supported on rbd `block` type volumes".
     one_node_volumes=(RBD_DRIVER,),

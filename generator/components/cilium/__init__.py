@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from generator.components.common import CLUSTER_ROLES, CRD, UNWATCHED, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
+from generator.components.listening import CLUSTER, Listener, Listening, Passed, Peer, Protocol
 from generator.components.operated import Api, Made
 from generator.components.parts import resources
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.fields import mapping
 from generator.model.nodes import LoadBalancer
 
 # Those that Cilium 1.20.0 asks for before it serves any (`helpers.RequiredGVKs`), of the version that its documentation
@@ -46,6 +48,7 @@ SECRETS_NAMESPACE = "cilium-secrets"
 OWN_SECRETS = {"create": False, "name": SECRETS_NAMESPACE}
 # The class that Cilium's own ingress controller serves; any other is somebody else's.
 INGRESS_CLASS = "cilium"
+ESP = 50
 INGRESSES = "networking.k8s.io/IngressClass"
 ROUTING = "gateway.networking.k8s.io"
 ROUTES = {"GRPCRoute": "grpcroutes", "HTTPRoute": "httproutes"}
@@ -257,6 +260,30 @@ def certificates() -> tuple[Secret, ...]:
     )
 
 
+def listens(cluster: Cluster) -> Iterator[Listening]:
+    """Yield what nodes must let in (Cilium, System Requirements, Firewall Rules; ports as in the chart's values)."""
+    yield Listener(name="cilium-vxlan", port=8472, protocol="udp", peers=(Peer.NODES,))
+    yield Listener(name="cilium-health", port=4240, peers=CLUSTER)
+    yield Listener(name="hubble-peer", port=4244, peers=CLUSTER)
+    # What an agent hands to its own proxy (Ingress, policies by name or by HTTP) passes the node's input, to any port:
+    # its rule "cilium: ACCEPT for proxy traffic" speaks for its own table only.
+    yield Passed(name="cilium-proxy", mark=0x200, mask=0xF00)
+    metrics = {"agent": 9962, "operator": 9963, "envoy": 9964}
+    for name, port in metrics.items() if cluster.monitoring.prometheus else ():
+        yield Listener(name=f"cilium-{name}-metrics", port=port, peers=CLUSTER)
+    yield Listener(name="cilium-operator-health", port=9234, closed="it listens on loopback, where the kubelet asks")
+    yield from encrypted(cluster)
+
+
+def encrypted(cluster: Cluster) -> Iterator[Listening]:
+    """Yield what carries traffic between nodes where the component's values encrypt it."""
+    encryption = mapping(cluster.settings("cilium").values.get("encryption"))
+    if encryption.get("enabled") is True and encryption.get("type") == "wireguard":
+        yield Listener(name="cilium-wireguard", port=51871, protocol="udp", peers=(Peer.NODES,))
+    elif encryption.get("enabled") is True:
+        yield Protocol(name="cilium-ipsec", number=ESP, peers=(Peer.NODES,))
+
+
 def change_rules() -> tuple[ChangeRule, ...]:
     """Return what changes of its objects mean."""
     from generator.components.cilium.changes import CHANGES  # noqa: PLC0415 - for those who compare
@@ -283,6 +310,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE, SECRETS_NAMESPACE),
     chart_kinds=(*CLUSTER_ROLES, INGRESSES, *GATEWAYS),
     # facts: network-gpu, Cilium.
+    listens=listens,
     apis=(Api(group="cilium.io", by_operator=True), Api(group=ROUTING)),
     brings=(Made("IngressClass", INGRESS_CLASS), Made("GatewayClass", GATEWAY_CLASS)),
     daemons_on=ALL_NODES,

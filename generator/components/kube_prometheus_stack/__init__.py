@@ -14,6 +14,7 @@ from generator.components.component import Chart, Component, Manifest, Namespace
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.issuers import ISSUER, signed
 from generator.components.kube_prometheus_stack.watched import NAMESPACE, dashboards, monitors, rules
+from generator.components.listening import CLUSTER, Listener
 from generator.components.operated import MadePods, OperatedKind, name_of
 from generator.components.parts import injected_ca, resources
 from generator.components.static import read_objects
@@ -248,6 +249,11 @@ def operated_pods(manifest: Manifest) -> Iterator[MadePods]:
     yield MadePods({"app.kubernetes.io/name": kind, kind: name, "operator.prometheus.io/name": name})
 
 
+def listens(_cluster: Cluster) -> Iterator[Listener]:
+    """Yield node-exporter, which its chart puts on the host's network."""
+    yield Listener(name="node-exporter", port=9100, peers=CLUSTER)
+
+
 def change_rules() -> tuple[ChangeRule, ...]:
     """Return what changes of its objects mean."""
     from generator.components.kube_prometheus_stack.changes import CHANGES  # noqa: PLC0415 - for those who compare
@@ -264,6 +270,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE, EXPORTER),
     reach=("kube-system",),
+    listens=listens,
     chart_kinds=(*WEBHOOKS, *CLUSTER_ROLES),
     hosts=hosts,
     changes=change_rules,

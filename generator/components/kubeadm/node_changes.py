@@ -1,6 +1,7 @@
 """What it means when nodes come or go, and when the files differ that people bring to them."""
 
 from generator.components.common import POOL, RACK
+from generator.components.kubeadm.firewall_changes import RULES as WALLS
 from generator.model.change import (
     ABSENT,
     FILE,
@@ -282,4 +283,4 @@ DELIVERED = (
     ),
 )
 
-RULES = (*NODES, *LISTS, *ON_NODES, *DELIVERED)
+RULES = (*NODES, *LISTS, *ON_NODES, *WALLS, *DELIVERED)

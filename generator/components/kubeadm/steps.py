@@ -56,6 +56,8 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
     yield _argocd(cluster)
     if exposed := cluster.networks.exposure:
         yield _prose("exposure", domain=Word(exposed.domain), address=Word(exposed.address))
+    if cluster.networks.firewall:
+        yield _prose("firewall")
     yield _prose("upgrade", first=Word(first.name))
 
 
@@ -79,6 +81,7 @@ def _packages(cluster: Cluster) -> Text:
     ceph, storage = cluster.storage.ceph, cluster.storage
     wanted = {
         Template(", on control-plane nodes keepalived and curl"): cluster.kubernetes.endpoint.by == "keepalived",
+        Template(", nftables"): cluster.networks.firewall is not None,
         Template(", on control-plane nodes age"): bool(cluster.kubernetes.etcd.backup),
         Template(", on InfiniBand nodes the host's RDMA tools"): any(one.hardware.hcas for one in cluster.machines),
         Template(", on Ceph nodes lvm2"): bool(ceph and ceph.encryption.rest),
