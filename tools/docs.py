@@ -20,7 +20,7 @@ from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.components.definition import Evidence
-from generator.model import backup, cluster, extras, gitops, monitoring, nodes, secret_store, storage, teams
+from generator.model import backup, cluster, extras, firewall, gitops, monitoring, nodes, secret_store, storage, teams
 from generator.model.change import ChangeRule
 from generator.model.plural import plural
 from generator.model.rule import Explained
@@ -168,7 +168,7 @@ def _number(value: dict[str, Any]) -> str:
 def _default(name: str, key: str) -> str:
     kind = next(
         vars(module)[name]
-        for module in (backup, cluster, extras, gitops, monitoring, nodes, secret_store, storage, teams)
+        for module in (backup, cluster, extras, firewall, gitops, monitoring, nodes, secret_store, storage, teams)
         if name in vars(module)
     )
     field = next(field for field in structs.fields(kind) if field.encode_name == key)

@@ -88,7 +88,7 @@ def _holds(network: IPv4Network, host: str) -> bool:
 @rule("GEN-NET-063", "a port of a node has one listener")
 def one_listener(cluster: Cluster) -> Iterator[Finding]:
     """Two programs cannot listen on one port of a node: the second does not start. What components listen on is known
-    (`docs/nodes.md`, The firewall); what is opened beside that needs another port, or nodes that have none of it.
+    (docs/firewall.md); what is opened beside that needs another port, or nodes that have none of it.
 
     Wrong:
         open: [{name: exporter, port: 9100, from: [pods]}]   # node-exporter, which comes with monitoring.prometheus
