@@ -15,6 +15,7 @@ from generator.rules import (
     images,
     launchers,
     names,
+    node_ports,
     placement,
     queues,
     references,
@@ -31,7 +32,7 @@ from generator.rules import (
 MODULES = (
     schemas, names, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
     team_pods, launchers, autoscaling, claims,
-    services, team_routes,
+    services, team_routes, node_ports,
 )  # fmt: skip
 
 RULES: dict[str, Rule[Built]] = rules(MODULES)
