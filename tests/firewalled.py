@@ -176,6 +176,6 @@ def node(address: str, others: tuple[str, ...]) -> Iterator[Node]:
                 space.must("ip", "address", "add", f"{one}/32", "dev", "eno1")
             space.must("ip", "route", "add", "default", "dev", "eno1")
         callers = Callers(outer, address)
-        stack.callback(callers.process.wait)
+        stack.enter_context(callers.process)
         stack.callback(callers.process.kill)
         yield Node(root, inner, callers)

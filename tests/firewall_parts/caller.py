@@ -4,6 +4,7 @@ PORT`, `open FROM PORT`, `still`. Each is answered by `yes` or `no`.
 
 import socket
 import sys
+from collections.abc import Callable
 
 PATIENCE = 1.5
 """Seconds for an answer. What is dropped takes them whole."""
@@ -45,10 +46,13 @@ class Caller:
 
 
 caller = Caller(sys.argv[1])
+VERBS: dict[str, Callable[..., bool]] = {
+    "tcp": caller.tcp, "udp": caller.udp, "open": caller.open, "still": caller.still,
+}  # fmt: skip
 for line in sys.stdin:
     verb, *words = line.split()
     try:
-        answer = {"tcp": caller.tcp, "udp": caller.udp, "open": caller.open, "still": caller.still}[verb](*words)
+        answer = VERBS[verb](*words)
     except OSError:
         answer = False
     sys.stdout.write("yes\n" if answer else "no\n")

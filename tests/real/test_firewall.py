@@ -111,10 +111,9 @@ def test_a_later_trial_is_not_ended_by_an_earlier_one(control_plane: Node) -> No
 def test_the_way_back_outlives_the_connection_that_applied(control_plane: Node) -> None:
     command = control_plane.space.inside("sh", str(control_plane.root / SCRIPT), "apply", ROLLBACK)
     env = {**os.environ, "GEN_ROOT": str(control_plane.root)}
-    session = subprocess.Popen(command, env=env, start_new_session=True, stdout=subprocess.PIPE)
-    assert session.stdout
-    assert b"applied for" in session.stdout.readline()
-    session.wait()
+    with subprocess.Popen(command, env=env, start_new_session=True, stdout=subprocess.PIPE) as session:
+        assert session.stdout
+        assert b"applied for" in session.stdout.readline()
     assert not control_plane.reaches(STRANGER, 9999)
     # The terminal goes, and with it whatever is left of that session.
     left = subprocess.run(["pgrep", "-s", str(session.pid)], capture_output=True, text=True, check=False)
@@ -133,7 +132,7 @@ def test_killed_while_it_applies_nothing_is_left_half_done(control_plane: Node) 
     program.chmod(0o755)
     env = {**os.environ, "GEN_ROOT": str(control_plane.root), "PATH": f"{slow}:{os.environ['PATH']}"}
     command = control_plane.space.inside("sh", str(control_plane.root / SCRIPT), "apply", "5")
-    session = subprocess.Popen(command, env=env, start_new_session=True, stderr=subprocess.PIPE)
+    session = subprocess.Popen(command, env=env, start_new_session=True)
     assert until((control_plane.root / "var/lib/gen-firewall/trial").exists)
     time.sleep(1)
     os.killpg(session.pid, signal.SIGKILL)

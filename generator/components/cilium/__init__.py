@@ -268,10 +268,12 @@ def listens(cluster: Cluster) -> Iterator[Listening]:
     # What an agent hands to its own proxy (Ingress, policies by name or by HTTP) passes the node's input, to any port:
     # its rule "cilium: ACCEPT for proxy traffic" speaks for its own table only.
     yield Passed(name="cilium-proxy", mark=0x200, mask=0xF00)
-    metrics = {"agent": 9962, "operator": 9963, "envoy": 9964}
-    for name, port in metrics.items() if cluster.monitoring.prometheus else ():
-        yield Listener(name=f"cilium-{name}-metrics", port=port, peers=CLUSTER)
-    yield Listener(name="cilium-operator-health", port=9234, closed="it listens on loopback, where the kubelet asks")
+    if cluster.monitoring.prometheus:
+        yield Listener(name="cilium-metrics", port=9962, last=9964, peers=CLUSTER)
+    else:
+        yield Listener(name="cilium-envoy-metrics", port=9964, closed="it tells them by default, and nobody asks")
+    for name, port in {"agent": 9879, "operator": 9234}.items():
+        yield Listener(name=f"cilium-{name}-health", port=port, closed="it listens on loopback, where the kubelet asks")
     yield from encrypted(cluster)
 
 
