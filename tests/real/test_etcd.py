@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,94 @@ def test_the_newest_are_kept_and_what_is_not_whole_goes(one: Site) -> None:
     assert len(names) == 4
     assert [name.split(".", 1)[1] for name in names] == ["db.age", "json"] * 2
     assert len(records(machine)) == 2
+
+
+def aged(machine: Machine, *days: int) -> list[str]:
+    """Put copies of the newest snapshot beside it as if they were so old; returns all names, the oldest first."""
+    newest = max(machine.out.glob("*.json"))
+    for number in days:
+        name = (datetime.now(UTC) - timedelta(days=number)).strftime("%Y%m%dT%H%M%SZ")
+        for suffix in (".json", ".db.age"):
+            shutil.copy(newest.with_suffix(suffix), machine.out / f"{name}{suffix}")
+    return sorted(file.stem for file in machine.out.glob("*.json"))
+
+
+def alone(machine: Machine) -> None:
+    """Leave the newest snapshot alone."""
+    assert machine.snapshot(KEEP="1").returncode == 0
+
+
+def test_without_room_older_ones_go_and_the_newest_two_stay(one: Site) -> None:
+    """Room is short until only so many are left: what is over goes first, and then a new one is taken."""
+    (machine,) = one.machines
+    alone(machine)
+    aged(machine, 4, 3, 2, 1)
+    full = f'[ "$(ls {machine.out}/*.json | wc -l)" -gt {{}} ] && free=1000 || free=100000000000'
+    machine.put("df", "#!/bin/sh\n" + full.format(3) + "\necho Avail\necho $free\n")
+    done = machine.snapshot()
+    assert done.returncode == 0, done.stderr
+    assert len(records(machine)) == 4
+    machine.put("df", "#!/bin/sh\necho Avail\necho 1000\n")
+    before = sorted(file.stem for file in machine.out.glob("*.json"))
+    for _ in range(2):
+        done = machine.snapshot()
+        assert done.returncode == 1
+        assert "three times that must be free. The newest 2 snapshots stay" in done.stderr
+        assert sorted(file.stem for file in machine.out.glob("*.json")) == before[-2:]
+        assert len([*machine.out.iterdir()]) == 4
+    (machine.tools / "df").unlink()
+
+
+def test_what_is_too_old_goes_also_where_no_new_one_is_taken(one: Site) -> None:
+    (machine,) = one.machines
+    alone(machine)
+    names = aged(machine, 30, 29, 3)
+    (machine.tools / "ctr").write_text("#!/bin/sh\nexit 1\n")
+    (machine.tools / "ctr").chmod(0o755)
+    done = machine.snapshot(KEEP_DAYS="14")
+    assert done.returncode == 1
+    assert sorted(file.stem for file in machine.out.glob("*.json")) == names[-2:]
+    (machine.tools / "ctr").unlink()
+    alone(machine)
+    names = aged(machine, 32, 31, 30)
+    for file in machine.out.glob(f"{names[-1]}*"):
+        file.unlink()
+    machine.put("ctr", "#!/bin/sh\nexit 1\n")
+    assert machine.snapshot(KEEP_DAYS="14").returncode == 1
+    (machine.tools / "ctr").unlink()
+    assert sorted(file.stem for file in machine.out.glob("*.json")) == names[1:3]
+    alone(machine)
+
+
+def test_what_failed_runs_left_goes_with_the_next_run_also_if_it_fails(one: Site) -> None:
+    (machine,) = one.machines
+    alone(machine)
+    (name,) = [file.stem for file in machine.out.glob("*.json")]
+    aged(machine, 1)
+    (machine.out / "20200101T000000Z.db.age").write_text("of a run that was killed")
+    (machine.out / "20200102T000000Z.db.age.part").write_text("of another")
+    (machine.out / "20200103T000000Z.json").write_text("what it was about is gone")
+    (short,) = {file for file in machine.out.glob("*.db.age") if file.stem[:4] != "2020"} - {
+        machine.out / f"{name}.db.age"
+    }
+    short.write_bytes(short.read_bytes()[:-1])
+    machine.put("ctr", "#!/bin/sh\nexit 1\n")
+    done = machine.snapshot()
+    (machine.tools / "ctr").unlink()
+    assert done.returncode == 1
+    assert sorted(file.name for file in machine.out.iterdir()) == [f"{name}.db.age", f"{name}.json"]
+
+
+def test_a_run_whose_encryption_fails_leaves_nothing(one: Site) -> None:
+    (machine,) = one.machines
+    before = sorted(machine.out.iterdir())
+    machine.put(
+        "age", '#!/bin/sh\nfor word in "$@"; do case $word in *.part) echo half >"$word" ;; esac; done\nexit 1\n'
+    )
+    done = machine.snapshot()
+    (machine.tools / "age").unlink()
+    assert "age did not encrypt it" in done.stderr
+    assert sorted(machine.out.iterdir()) == before
 
 
 # Between the script and the real `ctr`: what it does once the snapshot is saved.

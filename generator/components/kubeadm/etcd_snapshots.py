@@ -3,6 +3,7 @@
 from generator.components.kubeadm.bootstrap_images import etcd_tag
 from generator.components.node_text import Escaped, NodeSet, Place, Template, Text, Word, joined, static, static_folder
 from generator.components.node_text import template as words
+from generator.components.workflows import writer
 from generator.model.cluster import Cluster
 from generator.model.node_sets import node_set
 
@@ -29,13 +30,16 @@ def snapshot_files(cluster: Cluster) -> dict[Place, Text]:
     recipients = joined(Text(RECIPIENT, key=Word(one)) for one in cluster.site.escrow.recipients)
     # systemd takes no step of a whole day.
     hours = Word("00" if backup.every_hours == DAY else f"00/{backup.every_hours}")
-    timer = Text(words("kubeadm/etcd-snapshot.timer"), hours=hours)
+    units = {
+        "etcd-snapshot.timer": Text(words("kubeadm/etcd-snapshot.timer"), hours=hours),
+        "etcd-snapshot.service": Text(words("kubeadm/etcd-snapshot.service"), days=Word(backup.keep_days)),
+    }
     found: dict[Place, Text] = {}
     for pool in sorted({machine.pool for machine in cluster.control_plane}):
         above = ("node", "pools", pool)
         found |= static_folder("kubeadm/nodes/etcd-snapshots", *above)
         found[Place(*above, "etc", "etcd-snapshot", "recipients")] = recipients
-        found[Place(*above, "etc", "systemd", "system", "etcd-snapshot.timer")] = timer
+        found |= {Place(*above, "etc", "systemd", "system", name): unit for name, unit in units.items()}
     return found
 
 
@@ -52,6 +56,7 @@ def restore_files(cluster: Cluster) -> dict[Place, Text]:
         "first": Word(machines[0].name),
         "address": Word(machines[0].address),
         "bucket": Word(backup.target.bucket),
+        "writer": Word(user.name if (user := writer(cluster, backup)) else "that writes it"),
         "image": Word(f"etcd:{etcd_tag(cluster)}"),
         "copy": joined(Text(COPY, address=Word(machine.address)) for machine in machines),
         "enc": joined(()) if cluster.kubernetes.encryption == "none" else Text(ENCRYPTED),
