@@ -171,15 +171,53 @@ def test_it_may_be_killed_at_each_step_and_run_again(stopped: tuple[Machine, Pat
     assert killed >= 10
 
 
-def test_former_data_comes_back(stopped: tuple[Machine, Path]) -> None:
+def test_former_data_comes_back_and_no_more_than_that(stopped: tuple[Machine, Path]) -> None:
+    """Done twice, as where nobody knows whether it was done: an older folder beside it is no step further back."""
     machine, snapshot = stopped
     afresh(machine)
-    assert machine.restore("restore", str(snapshot)).returncode == 0
-    assert machine.restore("undo").returncode == 0
-    assert same(machine.data / "member", machine.root / "former")
     nothing = machine.restore("undo")
     assert nothing.returncode == 1
     assert "no former data" in nothing.stderr
+    (machine.data / "member-before-20200101T000000").mkdir()
+    assert machine.restore("restore", str(snapshot)).returncode == 0
+    for _ in range(2):
+        done = machine.restore("undo")
+        assert done.returncode == 0, done.stderr
+        assert same(machine.data / "member", machine.root / "former")
+    assert (machine.data / "member-before-20200101T000000").exists()
+
+
+def test_going_back_may_be_killed_and_run_again(stopped: tuple[Machine, Path]) -> None:
+    machine, snapshot = stopped
+    killed = 0
+    for at in range(1, 20):
+        afresh(machine)
+        assert machine.restore("restore", str(snapshot)).returncode == 0
+        count = machine.root / "turn"
+        count.write_text("0")
+        for name, program in STEPS.items():
+            machine.put(name, KILLING.format(count=count, when="after", at=at, program=program))
+        killed += machine.restore("undo").returncode != 0
+        for name in STEPS:
+            (machine.tools / name).unlink()
+        again = machine.restore("undo")
+        assert again.returncode == 0, (at, again.stderr)
+        assert same(machine.data / "member", machine.root / "former"), at
+        if int(count.read_text()) < at:
+            break
+    assert killed >= 3
+
+
+def test_a_node_that_had_no_data_has_none_to_go_back_to(stopped: tuple[Machine, Path]) -> None:
+    machine, snapshot = stopped
+    afresh(machine)
+    shutil.rmtree(machine.data / "member")
+    (machine.data / "member-before-20200101T000000").mkdir()
+    assert machine.restore("restore", str(snapshot)).returncode == 0
+    refused = machine.restore("undo")
+    assert refused.returncode == 1
+    assert "this node had none" in refused.stderr
+    assert (machine.data / "member/snap/db").exists()
 
 
 def test_what_is_wrong_is_refused_and_nothing_is_changed(stopped: tuple[Machine, Path]) -> None:
