@@ -62,7 +62,10 @@ SPLIT = (
     "the MIG manager stops the GPU clients that it knows on the nodes that the rule names, and splits the GPUs anew; "
     "some need a restart of the node for it; pods of users go on until somebody stops them, and hold it up"
 )
-EMPTY_FIRST = "empty those nodes of GPU jobs first (`kubectl drain`), and let quotas and jobs ask for the new resources"
+EMPTY_FIRST = (
+    "empty those nodes of GPU jobs first (`kubectl drain --timeout=30m`), and let quotas and jobs ask for the new "
+    "resources"
+)
 MIG = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"
 
 OF_MIG = ChangeRule(

@@ -54,7 +54,7 @@ NODES = (
         reason="nothing empties or stops it by itself: its pods must go elsewhere, and volumes on its own disks end "
         "with it",
         instead="before the merge, by docs/operations.md, Taking a node out: what it stores is moved away first, then "
-        "`kubectl drain`, `kubectl delete node`, `sudo kubeadm reset` there",
+        "`kubectl drain --timeout=30m`, `kubectl delete node`, `sudo kubeadm reset` there",
     ),
     ChangeRule(
         code="GEN-CHG-223",
