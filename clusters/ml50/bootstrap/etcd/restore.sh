@@ -5,7 +5,7 @@
 #   restore.sh restore FILE    make etcd's data of a decrypted snapshot; the former data stays beside it
 #   restore.sh start-etcd      start etcd again
 #   restore.sh start           start the rest of the control plane, once etcd has its majority
-#   restore.sh undo            put the former data back, after `stop`
+#   restore.sh undo            put the data back that the last restore replaced, after `stop`; twice is as once
 # On every control-plane node, with the same snapshot; README.md beside this file says in which order. Each may be killed
 # and run again. Programs are those of the very image that etcd runs from.
 set -eu
@@ -124,13 +124,32 @@ make() { # snapshot: new data in $new, whole or not at all
   mv "$data/restoring" "$new"
 }
 
+note() { # name, words: a file beside the data, whole or not at all
+  echo "$2" >"$data/$1.new"
+  mv "$data/$1.new" "$data/$1"
+}
+
+aside() { # what is there goes aside, and `former` says which restore put it where
+  if [ -d "$data/member" ]; then
+    before=member-before-$(date +%Y%m%dT%H%M%S)
+    note former "$sum $before"
+    mv "$data/member" "$data/$before"
+  elif ! read_former || [ "$of" != "$sum" ] || [ ! -d "$data/$before" ]; then
+    # Not a run that was killed after its `mv`: this node had no data.
+    note former "$sum none"
+  fi
+}
+
+read_former() { # sets of, the snapshot, and before, the folder that it replaced
+  [ -f "$data/former" ] && read -r of before <"$data/former"
+}
+
 place() { # the new data; the former stays
   if [ -d "$new/member" ]; then
-    if [ -d "$data/member" ]; then mv "$data/member" "$data/member-before-$(date +%Y%m%dT%H%M%S)"; fi
+    aside
     mv "$new/member" "$data/member"
   fi
-  echo "$sum" >"$data/in-place.new"
-  mv "$data/in-place.new" "$data/in-place"
+  note in-place "$sum"
   rmdir "$new"
 }
 
@@ -176,14 +195,17 @@ start() {
   echo "$me: the control plane starts"
 }
 
-undo() {
+undo() { # who does it twice has the same: the folder that was put aside is gone once it is back
   must_be_stopped
-  before=$(find "$data" -maxdepth 1 -name 'member-before-*' | sort | tail -n 1)
-  [ -n "$before" ] || fail "no former data in $data: nothing was put in its place"
-  if [ -d "$data/member" ]; then mv "$data/member" "$data/member-undone-$(date +%Y%m%dT%H%M%S)"; fi
-  mv "$before" "$data/member"
+  read_former || fail "no former data in $data: nothing was put in its place"
+  [ "$before" != none ] || fail "no former data in $data: this node had none when snapshot $of was put in place"
+  if [ -d "$data/$before" ]; then
+    if [ -d "$data/member" ]; then mv "$data/member" "$data/member-undone-$(date +%Y%m%dT%H%M%S)"; fi
+    mv "$data/$before" "$data/member"
+  fi
+  [ -d "$data/member" ] || fail "neither $data/member nor $data/$before is there: somebody moved them"
   rm -f "$data/in-place"
-  echo "$me: the former data is back. The same on every control-plane node, then \`$0 start-etcd\`"
+  echo "$me: the data from before snapshot $of is in place. The same on every control-plane node, then \`$0 start-etcd\`"
 }
 
 load

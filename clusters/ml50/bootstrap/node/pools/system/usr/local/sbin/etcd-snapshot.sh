@@ -4,7 +4,8 @@
 # are those of the very image that etcd runs from. What may leave this node lies in /var/lib/etcd-snapshots/out:
 #   TIME.db.age  the snapshot, for the recipients of the cluster file; whoever reads it in plain has every Secret
 #   TIME.json    what is known of it, written last: without it the other is not whole
-# Safe to kill and to run again. When it fails, what was there stays as it is.
+# Safe to kill and to run again. Before a snapshot is taken, what a killed run left goes, and so do snapshots that are too
+# many, too old, or in the way of a new one; the newest two that are whole stay whatever happens.
 set -eu
 export LC_ALL=C TZ=UTC
 
@@ -16,6 +17,8 @@ work=$store/work
 manifest=$root/etc/kubernetes/manifests/etcd.yaml
 recipients=$root/etc/etcd-snapshot/recipients
 keep=${KEEP:-8}
+days=${KEEP_DAYS:-14}
+least=2
 # The group of the pods that upload: they read `out`, and nothing else here.
 group=8737
 name=etcd-snapshot
@@ -58,18 +61,59 @@ begin() {
   ctr --namespace k8s.io tasks rm --force "$name" >/dev/null 2>&1 || true
   ctr --namespace k8s.io containers rm "$name" >/dev/null 2>&1 || true
   rm -rf "$work"
-  trap 'rm -rf "$work"' EXIT
+  trap 'rm -rf "$work" "$out"/*.part' EXIT
   trap 'exit 143' TERM INT HUP
   (umask 077 && mkdir "$work")
   image=$(sed -n 's/^ *image: //p' "$manifest")
   endpoint=$(argument listen-client-urls | cut -d , -f 1)
 }
 
-room() { # a full disk stops etcd itself: the snapshot and its encrypted form, and as much again
-  size=$(stat -c %s "$root$(argument data-dir)/member/snap/db")
+whole() { # file about a snapshot: whether the snapshot is there in its length
+  [ -s "${1%.json}.db.age" ] && [ "$(stat -c %s "${1%.json}.db.age")" = "$(number bytes "$(cat "$1")")" ]
+}
+
+sweep() { # what runs left that were killed, and what is not whole
+  for file in "$out"/*.part "$out"/*.json; do
+    case $file in
+    *.json) if [ -e "$file" ] && ! whole "$file"; then rm -f "$file"; fi ;;
+    *) rm -f "$file" ;;
+    esac
+  done
+  for file in "$out"/*.db.age; do
+    [ -e "${file%.db.age}.json" ] || rm -f "$file"
+  done
+}
+
+count() { find "$out" -name '*.json' | wc -l; }
+
+drop_oldest() {
+  old=$(find "$out" -name '*.json' | sort | head -n 1)
+  rm -f "$old" "${old%.json}.db.age"
+}
+
+too_old() { # whether the oldest is
+  oldest=$(find "$out" -name '*.json' -printf '%f\n' | sort | head -n 1 | tr -dc 0-9)
+  [ "$oldest" -lt "$(date -u -d "-$days days" +%Y%m%d%H%M%S)" ]
+}
+
+prune() {
+  sweep
+  while [ "$(count)" -gt "$keep" ]; do drop_oldest; done
+  while [ "$(count)" -gt "$least" ] && too_old; do drop_oldest; done
+}
+
+is_short() { # a full disk stops etcd itself: the snapshot and its encrypted form, and as much again
   free=$(df --output=avail -B1 "$store" | tail -n 1)
-  [ "$free" -gt $((3 * size)) ] ||
-    fail "$store has $free bytes left, and the database has $size: three times that must be free"
+  [ "$free" -le $((3 * size)) ]
+}
+
+room() {
+  size=$(stat -c %s "$root$(argument data-dir)/member/snap/db")
+  while is_short && [ "$(count)" -gt "$least" ]; do drop_oldest; done
+  if is_short; then
+    fail "$store has $free bytes left, and the database has $size: three times that must be free. The newest" \
+      "$(count) snapshots stay: make room beside them"
+  fi
 }
 
 prove() { # the file ends with the sha256 of what is before; `status` looks through the database
@@ -99,17 +143,8 @@ put() { # the new snapshot beside the others
   sync "$out"
 }
 
-prune() { # keep the newest, and nothing that is not whole
-  for old in $(find "$out" -name '*.json' | sort | head -n "-$keep"); do
-    rm -f "$old"
-  done
-  for file in "$out"/*.age "$out"/*.part; do
-    [ -e "$file" ] || continue
-    [ -e "${file%.db.age}.json" ] || rm -f "$file"
-  done
-}
-
 begin
+prune
 room
 client --command-timeout=30s endpoint health >/dev/null || fail "etcd at $endpoint is not healthy: see \`crictl logs\` of its container"
 taken=$(date +%s)
