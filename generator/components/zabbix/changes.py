@@ -201,7 +201,7 @@ PROGRAMS = (
         kinds=("batch/Job",),
         on="removed",
         effect=Effect.NONE,
-        reason="it only looks whether all Secrets are there; it comes again under another name when its template changes",
+        reason="it only looks whether all Secrets are there; another template comes under another name",
         when=is_complete,
     ),
 )
