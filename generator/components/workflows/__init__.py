@@ -151,9 +151,10 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
 def change_rules() -> tuple[ChangeRule, ...]:
     """Return what changes of its objects mean."""
     from generator.components.workflows.changes import CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.workflows.drill_changes import DRILLS  # noqa: PLC0415 - as above
     from generator.components.workflows.stopping import STOPPING  # noqa: PLC0415 - as above
 
-    return (*CHANGES, *STOPPING)
+    return (*CHANGES, *DRILLS, *STOPPING)
 
 
 DEFINITION = Definition(
