@@ -49,7 +49,7 @@ class Standing:
             self.standin.played.update(note.played)
         self.first = note.first if note else self.syncing.sync(old.built)
         made.plane.wait("nodes are ready", lambda: _ready(made))
-        _require(made, old)
+        _require(made, old, self.first)
 
     @property
     def note(self) -> Note:
@@ -124,12 +124,20 @@ def _free(node: Manifest) -> bool:
     return states.get("Ready") == "True" and not any(one.startswith("node.kubernetes.io/") for one in taints)
 
 
-def _require(made: Twin, old: LaidOut) -> None:
+def _require(made: Twin, old: LaidOut, first: Synced) -> None:
     """Refuse to go on without the queues: all that follows is about them."""
     wanted = {one.component for one in old.built.objects}
     for component in ("kueue", "volcano"):
         if component in wanted - made.started:
-            raise UsageError(
-                f"{component} did not start: not all of it is in what stands; `gen vendor {component}` brings it, "
-                "or `python tools/real.py` the chart beside the program"
-            )
+            raise UsageError(f"{component} did not start: {_why(component, first)}")
+
+
+def _why(component: str, first: Synced) -> str:
+    """Say why a program did not start: its objects never came, or there is not all of it."""
+    hung = [one for wave in first.waves for one in wave.hung]
+    if hung:
+        return f"what stands never got ready, {hung[0]}; on a busy machine, try again when it is idle"
+    return (
+        f"not all of it is in what stands; `gen vendor {component}` brings it, or `python tools/real.py` the chart "
+        "beside the program"
+    )

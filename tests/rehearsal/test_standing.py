@@ -73,3 +73,11 @@ def test_where_anything_hung_or_was_refused_nothing_is_kept(fate: Fate, hung: tu
     made = object.__new__(standing.Standing)
     made.first = Synced((outcome,), (wave,))
     assert made.well is well
+
+
+def test_what_hung_is_told_where_the_queues_did_not_start() -> None:
+    hung = "Application kueue: its sync fails at Deployment kueue-system/a"
+    told = standing._why("kueue", Synced((), (Wave(number=2, applications=("kueue",), seconds=1.0, hung=(hung,)),)))
+    assert hung in told
+    assert "gen vendor" not in told
+    assert "gen vendor kueue" in standing._why("kueue", Synced((), ()))
