@@ -334,7 +334,9 @@ def test_a_rollback_restores_what_was(operator: Operator) -> None:
 
 
 def test_a_control_plane_that_is_restarted_ends_no_sync(operator: Operator) -> None:
-    """The last one, as the API server that it starts ends with it. It is away for longer than a Lease lasts."""
+    """The last one, as the API server and the etcd that it starts end with it. They are away for longer than a Lease
+    lasts.
+    """
     from restarting import restarted
 
     argo = operator.argo
@@ -343,7 +345,7 @@ def test_a_control_plane_that_is_restarted_ends_no_sync(operator: Operator) -> N
         process = operator.begin("sync")
         argo.until("queues are synced", lambda: argo.application("queues").get("operation"))
         address, ready = argo.api.address, argo.api.real.cluster.ready
-        with restarted(address.folder, address.port, ready, away=30.0):
+        with restarted(address.folder, address.port, ready, away=30.0, etcd=True):
             done = ended(process)
             assert done.code == 0, done.err
             assert "looking again until it answers" in done.err
