@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from generator.checks.places import entries, repeats
 from generator.checks.site import hosts as platform_hosts
 from generator.components.exposure.layout import MOST_HOSTS
+from generator.model.base import LONGEST_HOST
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, put, remove
 from generator.model.rule import rule
@@ -94,6 +95,7 @@ def hosts_below_domain(cluster: Cluster) -> Iterator[Finding]:
     """
     declared = cluster.networks.exposure
     taken = {host for host, _ in team_hosts(cluster)} | {host for _, host in platform_hosts(cluster)}
+    taken.add(cluster.kubernetes.endpoint.host)
     for host, at in team_hosts(cluster) if declared else ():
         if declared and not host.endswith(f".{declared.domain}"):
             message = f"the host {host} is not below {declared.domain}"
@@ -104,7 +106,7 @@ def hosts_below_domain(cluster: Cluster) -> Iterator[Finding]:
 def _below(name: str, domain: str, at: Path, taken: set[str]) -> tuple[str, tuple[Edit, ...]]:
     """Return the change to a name below the domain, unless somebody has it or is offered it."""
     host = f"{name}.{domain}"
-    if host in taken or len(host) > 253:
+    if host in taken or len(host) > LONGEST_HOST:
         return f"another name below {domain}", ()
     taken.add(host)
     return "", put(at, host)

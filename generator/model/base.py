@@ -54,6 +54,17 @@ Host = Annotated[
         description="a DNS name in lower case, of labels of up to 63 characters",
     ),
 ]
+LONGEST_HOST = 200
+"""Characters of a team's host: behind `certificate-` it names a file, behind `exposure-` a Secret that Cilium makes,
+which may have 255 and 253."""
+TeamHost = Annotated[
+    str,
+    Meta(
+        pattern=rf"^{_HOST_LABEL}(\.{_HOST_LABEL})*{_END}",
+        max_length=LONGEST_HOST,
+        description=f"a DNS name in lower case, of {LONGEST_HOST} characters at most",
+    ),
+]
 Label = Annotated[
     str,
     Meta(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import DNS_LABEL, Host, Line, Name, Section
+from generator.model.base import DNS_LABEL, Line, Name, Section, TeamHost
 from generator.model.quantity import Quantity
 
 Priority = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
@@ -62,7 +62,7 @@ class Team(Section, frozen=True, kw_only=True):
     priorities: tuple[Name, ...] | None = None
     department: Name | None = None
     weight: Weight = 1
-    hosts: tuple[Host, ...] = ()
+    hosts: tuple[TeamHost, ...] = ()
 
 
 class Department(Section, frozen=True, kw_only=True):
