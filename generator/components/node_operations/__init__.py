@@ -9,6 +9,7 @@ from generator.components.node_operations.rights import rights
 from generator.components.node_operations.templates import expansion, removal, scripts
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 
 
@@ -30,6 +31,13 @@ def node_operations(cluster: Cluster) -> Component:
     )
 
 
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.node_operations.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
 DEFINITION = Definition(
     name="node-operations",
     tier=Tier.STORAGE,
@@ -39,6 +47,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     reach=(ROOK,),
     own_kinds=CLUSTER_ROLES,
+    changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Takes new nodes in by the operation `node-expansion`, and empties nodes that leave by `node-removal`: "
     "[operations.md](operations.md#adding-a-node).",
