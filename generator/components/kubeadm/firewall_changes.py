@@ -9,9 +9,10 @@ APPLY = (
 )
 
 
-def closes(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether a rule goes that let somebody in."""
-    return " accept" in str(field.old) and " accept" not in str(field.new)
+def closes(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a rule goes that let somebody in. A file that leaves whole closes nothing: nodes keep theirs."""
+    leaves = any("policy drop" in str(line.old) for line in change.fields)
+    return not leaves and " accept" in str(field.old) and " accept" not in str(field.new)
 
 
 RULES = (
