@@ -103,7 +103,10 @@ def judged(  # noqa: PLR0913, PLR0917 - what a case consists of
         {"series": f'{name}{{backup="nightly",pod="a"}}', "values": values} for name, values in told.items() if values
     ]
     test = {"interval": "10m", "input_series": series, "alert_rule_test": asked}
-    files = {"rules.json": rules, "tests.json": {"rule_files": ["rules.json"], "tests": [test]}}
+    files = {
+        "rules.json": rules,
+        "tests.json": {"rule_files": ["rules.json"], "evaluation_interval": "10m", "tests": [test]},
+    }
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content))
     command = [program, "test", "rules", "tests.json"]
