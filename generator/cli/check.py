@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, SINCE, narrowed, root_of
+from generator.cli.options import CLUSTER, ROOT, SHARD, SINCE, narrowed, nobody, root_of
 from generator.cli.output import REPORTED, show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
@@ -30,6 +30,7 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
 @REPORTED
 @ROOT
 @SINCE
+@SHARD
 @click.option("--strict", is_flag=True, help="Let warnings fail as errors do (exit code 1).")
 @click.option("--rendered", is_flag=True, help="Build the objects with Kustomize and judge them.")
 @click.option("--server", is_flag=True, help="Ask an API server as well: a throw-away one, or that of --kubeconfig.")
@@ -58,6 +59,7 @@ def command(  # noqa: PLR0913 - the options of the verb
     directory: Path,
     *,
     since: str | None,
+    shard: str | None,
     rendered: bool,
     server: bool,
     **more: Any,
@@ -78,11 +80,11 @@ def command(  # noqa: PLR0913 - the options of the verb
     Works offline, unless --kubeconfig names a cluster. What builds objects needs Kustomize (`gen doctor`). Exit code
     1 when there is an error; with --strict also when there is a warning that no waiver accepts.
     """
-    if since is not None and more["paths"]:
-        raise UsageError("give PATH or --since: both say which cluster files are checked")
-    wanted = clusters if since is None else narrowed(root_of(directory), clusters, since)
+    if (since or shard) and more["paths"]:
+        raise UsageError(f"give PATH or {'--since' if since else '--shard'}: both say which cluster files are checked")
+    wanted = narrowed(root_of(directory), clusters, since, shard) if since or shard else clusters
     if wanted is None:
-        return _untouched(since, output)
+        return _untouched(nobody(since, shard), output)
     brought = not (rendered or server) and _are_manifests(more["paths"])
     if rendered or server or brought:
         judging = {"rendered": rendered or brought, "server": server, "within_only": brought}
@@ -163,10 +165,10 @@ def _foreseen(root: Path, loaded: Sequence[Loaded], *, whole: bool) -> Sequence[
     return loaded
 
 
-def _untouched(since: str | None, output: str) -> int:
+def _untouched(why: str, output: str) -> int:
     show_findings((), output)
     if output == "text":
-        say(f"no cluster differs since {since}")
+        say(why)
     return 0
 
 

@@ -8,7 +8,8 @@ import click
 
 from generator.errors import UsageError
 from generator.repository.git_folder import locate, unborn
-from generator.repository.places import find_root
+from generator.repository.places import find_root, names
+from generator.repository.shards import Shard
 
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."
@@ -38,6 +39,13 @@ SINCE = click.option(
 )
 
 
+SHARD = click.option(
+    "--shard",
+    metavar="I/N",
+    help="Only part I of N of the clusters: each cluster is in one part, by its name alone. Default: all.",
+)
+
+
 DISCARD = click.option(
     "--discard",
     metavar="PATH",
@@ -46,10 +54,19 @@ DISCARD = click.option(
 )
 
 
-def narrowed(root: Path, clusters: tuple[str, ...], since: str | None) -> tuple[str, ...] | None:
+def narrowed(
+    root: Path, clusters: tuple[str, ...], since: str | None, shard: str | None = None
+) -> tuple[str, ...] | None:
     """Return the clusters that somebody asks about, none for all of them; None where nothing of theirs differs since
-    a commit. Raises UsageError.
+    a commit, or none of them is in that part. Raises UsageError.
     """
+    wanted = _differing(root, clusters, since)
+    if shard is None or wanted is None:
+        return wanted
+    return tuple(Shard.parse(shard).mine(wanted or names(root))) or None
+
+
+def _differing(root: Path, clusters: tuple[str, ...], since: str | None) -> tuple[str, ...] | None:
     if since is None:
         return clusters
     from generator.repository.since import affected  # noqa: PLC0415 - it imports Git
@@ -58,6 +75,17 @@ def narrowed(root: Path, clusters: tuple[str, ...], since: str | None) -> tuple[
     if found is None:
         return clusters
     return tuple(name for name in found if not clusters or name in clusters) or None
+
+
+def nobody(since: str | None, shard: str | None) -> str:
+    """Return the sentence for a choice that no cluster meets."""
+    return " ".join(
+        (
+            "no cluster",
+            *((f"of part {shard}",) if shard else ()),
+            *((f"differs since {since}",) if since else ("is there",)),
+        )
+    )
 
 
 def root_of(directory: Path) -> Path:

@@ -88,6 +88,13 @@ def show(found: Sequence["Located"], output: str) -> None:
         say(f"... and {len(found) - MOST} more findings (all of them: --output json)", err=True)
 
 
+def nothing_written(loaded: Sequence["Loaded"], output: str) -> int:
+    """Show what is wrong, and say that therefore nothing was written. Returns the exit code."""
+    show_findings(loaded, output)
+    say(f"{summary(loaded)}: nothing was written", err=True)
+    return 1
+
+
 def summary(loaded: Sequence["Loaded"]) -> str:
     """Return `2 errors, 1 warning in 3 files`."""
     return f"{tally(finding for one in loaded for finding in one.findings)} in {plural(len(loaded), 'file')}"

@@ -1,21 +1,23 @@
 """`gen render`."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, DISCARD, ROOT, SINCE, after_writing, narrowed, root_of
-from generator.cli.output import REPORTED, located, show_findings, summary, without_accepted
+from generator.cli.options import CLUSTER, DISCARD, FOLDER, ROOT, SHARD, SINCE, after_writing, narrowed, nobody, root_of
+from generator.cli.output import REPORTED, located, nothing_written, show_findings, without_accepted
 from generator.cli.rendering import Options, result
+from generator.cli.sharing import Parts, joined, keep_part, refuse_mixed
 from generator.cli.terminal import annotate, bold, say, say_json
 from generator.errors import UsageError
 from generator.model.finding import Severity
 from generator.model.plural import plural
 from generator.repository.outcome import Outcome
+from generator.repository.shards import Shard
 
 if TYPE_CHECKING:
     from generator.repository.cluster_files import Loaded
@@ -30,6 +32,20 @@ WORDS = {"create": "new", "update": "changed", "delete": "removed"}
 @REPORTED
 @ROOT
 @SINCE
+@SHARD
+@click.option(
+    "--to",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --shard: keep there what that part comes to, and write nothing else. Default: nowhere.",
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="DIR",
+    type=FOLDER,
+    help="Render nothing: write what all parts in this folder came to. Default: render.",
+)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 when something would change.")
 @click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
 @DISCARD
@@ -39,6 +55,9 @@ def command(  # noqa: PLR0913 - the verb's options
     directory: Path,
     *,
     since: str | None,
+    shard: str | None,
+    to: Path | None,
+    source: Path | None,
     only_check: bool,
     dry_run: bool,
     discard: tuple[str, ...],
@@ -47,28 +66,50 @@ def command(  # noqa: PLR0913 - the verb's options
 
     Works offline: no cluster is contacted and no program is started, but Git where a file may have been edited by
     hand. Nothing is written when a cluster file is wrong or a hand edit would be lost: exit code 1.
+
+    Many clusters can be rendered in parts, in any order and on several machines with the same commit:
+    `--shard I/N --to DIR` each, then `--from DIR` once, which leaves the repository as one run would.
     """
     begun = perf_counter()
     root = root_of(directory)
     if since is not None and not only_check:
         raise UsageError("--since is for --check: what is written is written for all that the files say")
-    wanted = narrowed(root, clusters, since)
+    dry_run |= only_check
+    refuse_mixed(Parts(shard, to, source), (clusters, since), writes=not dry_run)
+    options = Options(dry_run=dry_run, verify=only_check, discard=discard, output=output)
+    if to:
+        return keep_part(root, Shard.parse(shard or ""), to, options)
+    if source:
+        return _show_all([], joined(root, source, options), root, options, begun)
+    wanted = narrowed(root, clusters, since, shard)
     if wanted is None:
-        say(f"no cluster differs since {since}", err=output == "json")
+        say(nobody(since, shard), err=output == "json")
         return 0
-    options = Options(dry_run=dry_run or only_check, verify=only_check, discard=discard, output=output)
     loaded, outcome = result(root, wanted, options)
     if outcome is None:
-        return _nothing_written(loaded, output)
-    written = not (dry_run or only_check)
+        return nothing_written(loaded, output)
     told = [] if outcome.refused or only_check else _consequences(root, outcome)
+    return _show_all(loaded, outcome, root, options, begun, told=told)
+
+
+def _show_all(  # noqa: PLR0913 - what is shown
+    loaded: list["Loaded"],
+    outcome: Outcome,
+    root: Path,
+    options: Options,
+    begun: float,
+    *,
+    told: Sequence["ClusterReport"] = (),
+) -> int:
+    """Show what a render did, or would do, and return the exit code; the option `verify` is that of `--check`."""
+    output, written = options.output, not options.dry_run
     show = {"json": _show_json, "github": _show_github, "gitlab": _show_gitlab, "text": _show}[output]
     show([*map(without_accepted, loaded)], outcome, written=written, seconds=perf_counter() - begun)
     if output == "text":
         _tell(told)
     if written and outcome.plan.changes and not outcome.refused and output not in {"json", "gitlab"}:
         say(after_writing(root))
-    return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
+    return int(outcome.refused or (options.verify and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
 
 def _consequences(root: Path, outcome: Outcome) -> list["ClusterReport"]:
@@ -80,19 +121,13 @@ def _consequences(root: Path, outcome: Outcome) -> list["ClusterReport"]:
     return consequences(root, outcome.plan.changes)
 
 
-def _tell(reports: list["ClusterReport"]) -> None:
+def _tell(reports: Sequence["ClusterReport"]) -> None:
     """Say what is felt, the loudest first; `gen diff` says the rest."""
     if reports:
         from generator.review.text import brief  # noqa: PLC0415 - as above
 
         for text in brief(reports):
             say(text)
-
-
-def _nothing_written(loaded: list["Loaded"], output: str) -> int:
-    show_findings(loaded, output)
-    say(f"{summary(loaded)}: nothing was written", err=True)
-    return 1
 
 
 def _show(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: float) -> None:

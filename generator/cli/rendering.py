@@ -34,7 +34,7 @@ def result(root: Path, wanted: Sequence[str], options: Options) -> tuple[list["L
     loaded, unchanged = _loaded(root, wanted, look)
     if any(one.wrong for one in loaded):
         return loaded, None
-    outcome = _rendered(root, loaded, unchanged, options)
+    outcome = rendered(root, loaded, unchanged, options)
     if look and not options.dry_run:
         look.remember(outcome, [one.name for one in loaded if one.findings or _may_change(one)])
     return loaded, outcome
@@ -72,7 +72,8 @@ def _loaded(root: Path, wanted: Sequence[str], look: Look | None) -> tuple[list[
     return load(root, wanted), {}
 
 
-def _rendered(root: Path, loaded: Sequence["Loaded"], unchanged: Mapping[str, Rendered], options: Options) -> Outcome:
+def rendered(root: Path, loaded: Sequence["Loaded"], unchanged: Mapping[str, Rendered], options: Options) -> Outcome:
+    """Render these clusters, of which some are known to be unchanged. Raises UsageError."""
     from generator.repository.render import render  # noqa: PLC0415 - not where nothing changed
     from generator.repository.vendored import OwnFileError  # noqa: PLC0415 - as above
 

@@ -128,16 +128,16 @@ def _planned(
     lock = _joined(locked(on_disk(root)), fresh)
     trees, seconds = _lay_out(root, clusters, lock, fresh)
     laid = merge(trees)
-    files = {**laid.files, **fresh.files, **_shared(lock)}
+    files = {**laid.files, **fresh.files, **shared_files(lock)}
     if whole:
-        _refuse_misnamed(root)
+        refuse_misnamed(root)
     mine = owned(everything, clusters, laid, fresh, whole=whole, unchanged=unchanged, gone=gone(root) if whole else ())
     found = plan(root, files, {**laid.once, **scaffold()}, mine)
     rendered = {one.name: _rendered(one.name, tree) for one, tree in zip(clusters, trees, strict=True)}
     return _Planned(laid, files, found, rendered, seconds, everything)
 
 
-def _refuse_misnamed(root: Path) -> None:
+def refuse_misnamed(root: Path) -> None:
     """Raise UsageError where a whole cluster would be removed because its file was given another name."""
     if wrong := misnamed(root):
         raise UsageError(f"{'; '.join(wrong.values())}; nothing was written: all that stands for it would be removed")
@@ -250,7 +250,8 @@ def _timed(job: _Job) -> tuple[Tree, float]:
     return lay_out(job.cluster, Known(upstream=known, lock=job.lock)), perf_counter() - begun
 
 
-def _shared(lock: LockFile) -> dict[str, bytes]:
+def shared_files(lock: LockFile) -> dict[str, bytes]:
+    """Return the files that are the same whatever the clusters."""
     return {SCHEMA: published_schema(), **lock_file(lock, this_gen().code)}
 
 
@@ -276,4 +277,4 @@ def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:
         trees.append(lay_out(loaded.cluster, known))
     definitions = [path for path in snapshot.files("base") if path.split("/")[3:4] == ["crds"]]
     standing = {path: snapshot.read(path) or b"" for path in (*upstream, *definitions)}
-    return {**standing, **merge(trees).files, **_shared(lock)}
+    return {**standing, **merge(trees).files, **shared_files(lock)}

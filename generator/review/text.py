@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from generator.model.change import FILE, Effect, FieldChange
@@ -64,7 +64,7 @@ def lines(found: Report, paint: Paint = lambda _, word: word) -> Iterator[str]:
     yield from _end(found, [row for its in told for row in its], paint)
 
 
-def brief(found: list[ClusterReport]) -> Iterator[str]:
+def brief(found: Sequence[ClusterReport]) -> Iterator[str]:
     """Yield the loudest of what a change does, in few lines, for those who have not asked."""
     told = [(one.found.cluster, row) for one in found for row in rows(one)]
     felt = [(cluster, row) for cluster, row in told if row.effect not in {Effect.NONE, Effect.UNKNOWN}]
