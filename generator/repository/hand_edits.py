@@ -19,8 +19,8 @@ from generator.repository.vendored import on_disk
 
 Kind: TypeAlias = Literal["committed", "uncommitted", "unknown"]
 
-RenderAt: TypeAlias = Callable[[Snapshot], Tree | None]
-"""Render the cluster files of a commit, None where they cannot be rendered."""
+RenderAt: TypeAlias = Callable[[Snapshot, str], Tree | None]
+"""Render the file of a cluster at a commit, those of all for no name; None where one of them cannot be rendered."""
 
 HANDFUL = 5
 """How many edits are told one by one."""
@@ -159,7 +159,7 @@ class _Judge:
         self._renames = renames
         self._render_at = render_at
         self._writer = writer
-        self._trees: dict[str, Tree | None] = {}
+        self._trees: dict[tuple[str, str], Tree | None] = {}
         self._others: dict[str, bool] = {}
         self._untold: set[str] = set()
 
@@ -219,7 +219,7 @@ class _Judge:
             # The lock itself changes with every gen, which is no news.
             self._untold.update({at.path} - {LOCK})
             return True
-        tree = self._tree(at.commit) or {}
+        tree = self._tree(at.commit, at.path) or {}
         return at.path in tree and same(tree[at.path], here)
 
     def _trace(self, at: _At) -> tuple[HandEdit | None, list[_At]]:
@@ -227,7 +227,7 @@ class _Judge:
         commit = self._history.touched(*at)
         if commit is None or (commit != at.commit and self._explained(_At(commit, at.path))):
             return None, []
-        tree, cut_off = self._tree(commit), self._history.cut_off(commit)
+        tree, cut_off = self._tree(commit, at.path), self._history.cut_off(commit)
         here, rendered = self._history.read(commit, at.path) or b"", (tree or {}).get(at.path)
         parents = [] if cut_off else self._parents(commit, at.path)
         before = [self._read(parent) or b"" for parent in parents]
@@ -246,10 +246,13 @@ class _Judge:
     def _read(self, at: _At) -> bytes | None:
         return self._history.read(*at)
 
-    def _tree(self, commit: str) -> Tree | None:
-        if commit not in self._trees:
-            self._trees[commit] = self._render_at(Snapshot(self._history, commit))
-        return self._trees[commit]
+    def _tree(self, commit: str, path: str) -> Tree | None:
+        """Return what a commit renders to, as far as it decides this file: in a fleet one cluster of very many."""
+        top, name, *below = (*path.split("/"), "")
+        cluster = name if top in {"clusters", "overlays"} and below else ""
+        if (commit, cluster) not in self._trees:
+            self._trees[commit, cluster] = self._render_at(Snapshot(self._history, commit), cluster)
+        return self._trees[commit, cluster]
 
     def _foreign(self, commit: str) -> bool:
         if commit not in self._others:

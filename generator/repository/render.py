@@ -255,8 +255,8 @@ def shared_files(lock: LockFile) -> dict[str, bytes]:
     return {SCHEMA: published_schema(), **lock_file(lock, this_gen().code)}
 
 
-def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:
-    """Render the cluster files of a commit with this version of gen; None where one of them, or `gen.lock`, is wrong.
+def tree_of(snapshot: Snapshot, cluster: str = "") -> dict[str, bytes] | None:
+    """Render the file of a cluster of a commit, or all of them, with this gen; None where one, or `gen.lock`, is wrong.
     What was vendored then is taken as it stands there: only inflating it again could tell.
     """
     try:
@@ -264,17 +264,19 @@ def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:
     except OwnFileError:
         return None
     trees: list[Tree] = []
-    upstream = {path: b"" for path in snapshot.files("overlays") if path.split("/")[3:4] == ["upstream"]}
-    for file in snapshot.files("clusters"):
-        name = file.split("/")[1]
-        if file != cluster_file(name):
+    place = f"overlays/{cluster}" if cluster else "overlays"
+    upstream = {path: b"" for path in snapshot.files(place) if path.split("/")[3:4] == ["upstream"]}
+    for name in [cluster] if cluster else sorted({path.split("/")[1] for path in snapshot.files("clusters")}):
+        content = snapshot.read(file := cluster_file(name))
+        if content is None:
             continue
-        loaded = examine(snapshot.read(file) or b"", file, name)
+        loaded = examine(content, file, name)
         if loaded.cluster is None or loaded.wrong:
             return None
         brought = {path.split("/")[2] for path in upstream if path.startswith(f"overlays/{name}/")}
         known = Known(upstream=vendored(snapshot.read, name, sorted(brought)), lock=lock)
         trees.append(lay_out(loaded.cluster, known))
-    definitions = [path for path in snapshot.files("base") if path.split("/")[3:4] == ["crds"]]
+    bases = () if cluster else snapshot.files("base")
+    definitions = [path for path in bases if path.split("/")[3:4] == ["crds"]]
     standing = {path: snapshot.read(path) or b"" for path in (*upstream, *definitions)}
     return {**standing, **merge(trees).files, **shared_files(lock)}

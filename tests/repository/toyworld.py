@@ -46,7 +46,7 @@ def text(names: Iterable[str]) -> bytes:
     return "".join(f"- {letter}\n" if letter in names else "# free\n" for letter in ascii_lowercase).encode()
 
 
-def render_at(snapshot: Snapshot) -> dict[str, bytes] | None:
+def render_at(snapshot: Snapshot, _cluster: str = "") -> dict[str, bytes] | None:
     cluster = snapshot.read(CLUSTER)
     return None if cluster is None or b"- " not in cluster else render(cluster)
 
