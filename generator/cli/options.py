@@ -54,6 +54,14 @@ DISCARD = click.option(
 )
 
 
+TO = click.option(
+    "--to",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --shard: keep there what that part comes to, and write nothing else. Default: nowhere.",
+)
+
+
 def narrowed(
     root: Path, clusters: tuple[str, ...], since: str | None, shard: str | None = None
 ) -> tuple[str, ...] | None:

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, DISCARD, FOLDER, ROOT, SHARD, SINCE, after_writing, narrowed, nobody, root_of
+from generator.cli.options import (
+    CLUSTER,
+    DISCARD,
+    FOLDER,
+    ROOT,
+    SHARD,
+    SINCE,
+    TO,
+    after_writing,
+    narrowed,
+    nobody,
+    root_of,
+)
 from generator.cli.output import REPORTED, located, nothing_written, show_findings, without_accepted
 from generator.cli.rendering import Options, result
 from generator.cli.sharing import Parts, joined, keep_part, refuse_mixed
@@ -33,12 +45,7 @@ WORDS = {"create": "new", "update": "changed", "delete": "removed"}
 @ROOT
 @SINCE
 @SHARD
-@click.option(
-    "--to",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="With --shard: keep there what that part comes to, and write nothing else. Default: nowhere.",
-)
+@TO
 @click.option(
     "--from",
     "source",

@@ -15,6 +15,7 @@ from generator.repository.shards import Shard
 
 if TYPE_CHECKING:
     from generator.repository.outcome import Outcome
+    from generator.repository.shares import Share
 
 
 class Parts(NamedTuple):
@@ -22,7 +23,7 @@ class Parts(NamedTuple):
 
     shard: str | None
     to: Path | None
-    source: Path | None
+    source: Path | None = None
 
 
 def refuse_mixed(parts: Parts, chosen: Sequence[object], *, writes: bool) -> None:
@@ -44,7 +45,7 @@ def keep_part(root: Path, shard: Shard, to: Path, options: Options) -> int:
     """Render a part of the clusters, keep in `to` what it comes to, and say so. Returns the exit code."""
     from generator.repository.cluster_files import load  # noqa: PLC0415 - heavy
     from generator.repository.hand_edits import refusals  # noqa: PLC0415 - as above
-    from generator.repository.shares import inputs_of, save, share_of  # noqa: PLC0415 - as above
+    from generator.repository.shares import inputs_of, share_of  # noqa: PLC0415 - as above
 
     inputs, mine = inputs_of(root), shard.mine(names(root))
     loaded = load(root, mine) if mine else []
@@ -55,10 +56,16 @@ def keep_part(root: Path, shard: Shard, to: Path, options: Options) -> int:
     for text in (*refusals(outcome.edits), *(f"note: {note}" for note in outcome.notes)):
         say(text, err=True)
     if not outcome.refused:
-        file = save(to, share_of(root, shard, inputs, outcome))
-        changes = plural(len(outcome.plan.changes), "file")
-        say(f"{file}: {plural(len(mine), 'cluster')}, {changes} to change", err=options.output != "text")
+        kept(to, share_of(root, shard, inputs, outcome), options.output)
     return int(outcome.refused)
+
+
+def kept(to: Path, share: "Share", output: str) -> None:
+    """Write a share, and say so."""
+    from generator.repository.shares import save  # noqa: PLC0415 - heavy
+
+    file, changes = save(to, share), plural(len(share.changes), "file")
+    say(f"{file}: {plural(len(share.rendered), 'cluster')}, {changes} to change", err=output != "text")
 
 
 def joined(root: Path, source: Path, options: Options) -> "Outcome":

@@ -7,8 +7,9 @@ from time import perf_counter
 
 import click
 
-from generator.cli.options import CLUSTER, DISCARD, ROOT, after_writing, discarded, root_of
-from generator.cli.output import OUTPUT, show_findings, summary
+from generator.cli.options import CLUSTER, DISCARD, ROOT, SHARD, TO, after_writing, discarded, narrowed, root_of
+from generator.cli.output import OUTPUT, nothing_written
+from generator.cli.sharing import Parts, kept, refuse_mixed
 from generator.cli.terminal import annotate, bold, say, say_json, styled
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
@@ -16,6 +17,8 @@ from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
 from generator.repository.plan import Change
+from generator.repository.shards import Shard
+from generator.repository.shares import inputs_of, share_of
 from generator.upstream.charts import FetchOptions
 from generator.upstream.download import sources
 from generator.upstream.findings import grouped
@@ -41,6 +44,8 @@ Environment, for downloads only:
 @CLUSTER
 @OUTPUT
 @ROOT
+@SHARD
+@TO
 @click.option("--offline", is_flag=True, help="Use only what is in the cache; tell what is missing there.")
 @click.option(
     "--update",
@@ -61,6 +66,8 @@ def command(  # noqa: PLR0913 - the verb's options
     output: str,
     directory: Path,
     *,
+    shard: str | None,
+    to: Path | None,
     offline: bool,
     update: bool,
     only_check: bool,
@@ -72,25 +79,37 @@ def command(  # noqa: PLR0913 - the verb's options
     Does what is not vendored or stale, or the COMPONENTs named. Each chart is pulled once, from its repository or from
     `site.charts`, and must have the digest in gen.lock, which its first use writes. Helm then runs without network,
     kubeconfig or plugins; what it makes is what is reviewed and applied. Nothing is written when anything is wrong:
-    exit code 1.
+    exit code 1. `--shard I/N --to DIR` does it for a part of the clusters; `gen render --from DIR` writes all parts.
     """
     begun = perf_counter()
     root = root_of(directory)
-    if update and only_check:
-        raise UsageError("--update changes versions and --check changes nothing: give one of the two")
-    change = _moved(root, load(root, clusters), components, update=update)
+    if update and (only_check or shard):
+        why = "--check changes nothing" if only_check else "a part writes no cluster file"
+        raise UsageError(f"--update changes versions and {why}: give one of the two")
+    if components and shard:
+        raise UsageError("--shard is for whatever is not vendored or stale: give it without COMPONENT")
+    refuse_mixed(Parts(shard, to), (clusters,), writes=not (only_check or dry_run))
+    inputs, chosen = inputs_of(root), narrowed(root, clusters, None, shard)
+    change = _moved(root, [] if chosen is None else load(root, chosen), components, update=update)
     if any(one.wrong for one in change.loaded):
-        show_findings(change.loaded, output)
-        say(f"{summary(change.loaded)}: nothing was written", err=True)
-        return 1
+        return nothing_written(change.loaded, output)
     how = FetchOptions(sources=sources(), offline=offline, again=frozenset(components if update else ()))
     dropped = frozenset(discarded(root, discard))
     options = Options(
-        how=how, components=components, check=only_check, dry_run=dry_run, discard=dropped, cluster_files=change.files
+        how=how,
+        components=components,
+        check=only_check,
+        dry_run=bool(dry_run or to),
+        discard=dropped,
+        cluster_files=change.files,
     )
     report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(report, options, change.told, perf_counter() - begun)
+    if to and report.outcome and not report.refused:
+        kept(to, share_of(root, Shard.parse(shard or ""), inputs, report.outcome, report.used), output)
+    if dry_run and not report.refused and report.outcome and report.outcome.plan.changes and output != "json":
+        say("next: the same without --dry-run")
     if _wrote(report, options) and output != "json":
         say(after_writing(root))
     return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
@@ -201,7 +220,7 @@ def _written(report: Report, options: Options, counted: str) -> str:
     if not changes:
         return f"nothing to change; {counted}"
     if options.dry_run:
-        return f"would change {plural(changes, 'file')}; {counted}\nnext: the same without --dry-run"
+        return f"would change {plural(changes, 'file')}; {counted}"
     return f"{plural(changes, 'file')} changed; {counted}"
 
 

@@ -74,7 +74,9 @@ def _planned(
 
 
 def _lock(shares: Sequence[Share]) -> LockFile:
-    """Return the lock of all; what shards locked differently, they say in `gathered` or here. Raises UsageError."""
+    """Return the lock of all, without what none of them needs where all have said what they need. Raises UsageError
+    where two have locked different digests.
+    """
     kinds: dict[str, dict[str, str]] = {"charts": {}, "manifests": {}, "images": {}}
     for share in shares:
         for kind, entries in kinds.items():
@@ -84,6 +86,10 @@ def _lock(shares: Sequence[Share]) -> LockFile:
                         f"{name}: shards have locked different digests of it: {entries[name]} and {found}; somebody "
                         "moved what it names meanwhile: look at it, then vendor again"
                     )
+    used = [share.used for share in shares if share.used is not None]
+    if len(used) == len(shares):
+        for kind in ("charts", "manifests"):
+            kinds[kind] = {name: found for name, found in kinds[kind].items() if any(name in one for one in used)}
     return LockFile(**kinds)
 
 

@@ -1,5 +1,6 @@
 """What one shard's render comes to, as a file: made anywhere, joined with the others' in one place."""
 
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +22,10 @@ from generator.repository.shards import Shard
 from generator.repository.vendored import locked, on_disk
 
 _END = ".share"
+# Nothing else is generated; a share is made elsewhere, by whoever can write to the folder of shares.
+_GENERATED = re.compile(
+    r"((base|overlays|workflows|schemas)|clusters/[^/]+/(argocd|bootstrap))(/(?!\.{1,2}(/|$))[^/]+)+"
+)
 
 
 class SharedChange(Struct, frozen=True):
@@ -35,7 +40,8 @@ class SharedChange(Struct, frozen=True):
 
 class Share(Struct, frozen=True, kw_only=True):
     """What one shard comes to. `writer` is the gen that made it, `inputs` a digest of all cluster files and `before` of
-    gen.lock as that one read them: shares of others do not go together. `lock` is gen.lock as these clusters leave it.
+    gen.lock as that one read them: shares of others do not go together. `lock` is gen.lock as these clusters leave it,
+    and `used` what they need of it; None where nobody asked, as a render does.
     """
 
     number: int
@@ -47,6 +53,7 @@ class Share(Struct, frozen=True, kw_only=True):
     seconds: Mapping[str, float]
     changes: tuple[SharedChange, ...]
     lock: LockFile
+    used: frozenset[str] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -63,7 +70,7 @@ def inputs_of(root: Path) -> str:
     return found.hexdigest()
 
 
-def share_of(root: Path, shard: Shard, inputs: str, outcome: Outcome) -> Share:
+def share_of(root: Path, shard: Shard, inputs: str, outcome: Outcome, used: frozenset[str] | None = None) -> Share:
     """Return the share of a render that has written nothing. `inputs` is the digest from before it read anything. What
     every repository has, and gen.lock, is left to the joining.
     """
@@ -80,6 +87,7 @@ def share_of(root: Path, shard: Shard, inputs: str, outcome: Outcome) -> Share:
         seconds=outcome.seconds,
         changes=tuple(SharedChange(one.path, digest(one.old), one.new) for one in changes if one.path not in joined),
         lock=locked(lambda _: change.new if change else standing),
+        used=used,
         notes=outcome.notes,
     )
 
@@ -132,10 +140,17 @@ def _read(file: Path) -> Share:
 
 
 def gathered(shares: Sequence[Share]) -> dict[str, SharedChange]:
-    """Return the changes of all shares by path. Raises UsageError where two would leave a file different."""
+    """Return the changes of all shares by path. Raises UsageError where two would leave a file different, and for
+    one that gen does not generate.
+    """
     found: dict[str, SharedChange] = {}
     for share in shares:
         for one in share.changes:
+            if not _GENERATED.fullmatch(one.path):
+                raise UsageError(
+                    f"{one.path!r}: shard {share.number}/{share.of} would write it, and gen generates no such file: "
+                    "its share was made by something else; find out by what, and make it again"
+                )
             if found.setdefault(one.path, one).new != one.new:
                 raise UsageError(
                     f"{one.path}: shard {share.number} of {share.of} would write it otherwise than another one; all "

@@ -29,7 +29,7 @@ from generator.upstream.component_files import (
 from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
 from generator.upstream.gather import gather
-from generator.upstream.tasks import ClusterSite, Task, needed, sites, tasks
+from generator.upstream.tasks import Task, needed, sites, tasks
 from generator.upstream.vendored_files import on_disk as vendored_folder
 from generator.upstream.vendored_files import read
 from generator.upstream.vendored_hand_edits import Comparison, edited
@@ -66,12 +66,15 @@ class Vendored(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What was done. With `findings`, nothing was written, and `outcome` is None or says what was refused."""
+    """What was done. With `findings`, nothing was written, and `outcome` is None or says what was refused. `used` is
+    what the clusters need of what gen.lock names.
+    """
 
     did: tuple[Vendored, ...]
     untouched: int
     findings: tuple[tuple[Place, Finding], ...]
     notes: tuple[str, ...]
+    used: frozenset[str]
     outcome: Outcome | None = None
 
     @property
@@ -131,16 +134,20 @@ def _attempt(
         edits = edited(comparison, todo)
         findings, notes = list(edits.findings), [*notes, *edits.notes]
     did = tuple(_did(root, laid, one) for one in ready)
+    used = frozenset(name for site in found for one in site.components for name in needed(one))
+    whole = {site.cluster.name for site in found} >= set(names(root))
     fresh = VendoredChange(
         files={**laid.files, **options.cluster_files},
         folders=laid.folders,
         lock=new,
         seen=seen,
-        unused=_unused(root, found, lock),
+        unused=lock.sources - used if whole else frozenset(),
     )
     outcome = None if findings else _write(root, loaded, options, fresh, waiting)
     untouched = sum(len(site.states) for site in found) - len(todo)
-    return Report(did=did, untouched=untouched, findings=tuple(findings), notes=tuple(notes), outcome=outcome)
+    return Report(
+        did=did, untouched=untouched, findings=tuple(findings), notes=tuple(notes), used=used, outcome=outcome
+    )
 
 
 def _write(
@@ -155,14 +162,6 @@ def _write(
         waiting=waiting,
         fresh=fresh,
     )
-
-
-def _unused(root: Path, found: Sequence[ClusterSite], lock: LockFile) -> frozenset[str]:
-    """Return what gen.lock names and no cluster needs; nothing where some clusters were left out."""
-    if not {site.cluster.name for site in found} >= set(names(root)):
-        return frozenset()
-    used = {name for site in found for one in site.components for name in needed(one)}
-    return lock.sources - used
 
 
 def _both(lock: LockFile, new: LockFile) -> LockFile:

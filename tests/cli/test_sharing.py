@@ -10,10 +10,12 @@ import zlib
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from generator.cli import run
 from generator.repository.scaffold import starter
 from generator.repository.shards import Shard
+from generator.repository.shares import SharedChange, load, save
 
 NAMES = ("one", "two", "three", "four", "five", "six")
 UNUSED = "base/cilium/v0.0.1"
@@ -163,6 +165,41 @@ def test_a_part_that_is_cut_short_is_refused(root: Path, tmp_path: Path, capsys:
         (parts / "1-of-2.share").write_bytes(wrong)
         assert join(root, parts) == 2
         assert "1-of-2.share: is not a share as this gen writes them: cut short" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../outside",
+        "/etc/passwd",
+        "clusters/one/cluster.yaml",
+        ".github/workflows/a.yaml",
+        "base/../.git/hooks/a",
+        "base",
+    ],
+)
+def test_a_part_that_writes_elsewhere_is_refused(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    parts = tmp_path / "parts"
+    make(root, parts, 2)
+    (share, _) = load(parts)
+    save(parts, structs.replace(share, changes=(SharedChange(path, "", b"x"),)))
+    before = files(root)
+    assert join(root, parts, "--discard", UNUSED) == 2
+    assert "would write it, and gen generates no such file" in capsys.readouterr().err
+    assert files(root) == before
+
+
+def test_parts_that_differ_in_what_they_share_are_refused(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = tmp_path / "parts"
+    make(root, parts, 2)
+    for share, content in zip(load(parts), (b"a", b"b"), strict=True):
+        save(parts, structs.replace(share, changes=(SharedChange("base/x/v1/y.yaml", "", content),)))
+    assert join(root, parts, "--discard", UNUSED) == 2
+    assert "base/x/v1/y.yaml: shard 2 of 2 would write it otherwise than another one" in capsys.readouterr().err
 
 
 def test_parts_of_another_commit_are_refused(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -799,7 +799,7 @@ def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of 
     if not git:
         shutil.rmtree(repository / ".git")
     wrote = Outcome(plan=Plan(changes=(Change("a", b"a", b"b"),), unchanged=0), rendered={}, seconds={})
-    report = Report(did=(), untouched=0, findings=(), notes=(), outcome=wrote)
+    report = Report(did=(), untouched=0, findings=(), notes=(), used=frozenset(), outcome=wrote)
     monkeypatch.setattr("generator.cli.vendor.vendor", lambda *_: report)
     assert run(["vendor", "-C", str(repository), "--output", output]) == 0
     assert f"\nnext: {words}" in capsys.readouterr().out
