@@ -158,6 +158,12 @@ def volume_classes(cluster: Cluster) -> Iterator[tuple[str, CephPool]]:
     yield from ((file_class(each, pool), pool) for _, each in filesystems(cluster) for pool in each.data)
 
 
+def shared_classes(cluster: Cluster) -> list[str]:
+    """Return the storage classes of volumes that many nodes mount at once."""
+    made = [file_class(each, pool) for _, each in filesystems(cluster) for pool in each.data]
+    return [*made, *([cluster.storage.nfs.storage_class] if cluster.storage.nfs else [])]
+
+
 def _named(pool: CephPool, at: Path, otherwise: Path) -> Path:
     """Return the place that names a pool's storage class: its own key, else what stands at `otherwise`."""
     return (*at, "storageClass") if pool.storage_class else otherwise

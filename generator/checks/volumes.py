@@ -10,12 +10,14 @@ from generator.checks.tiers import (
     default_classes,
     filesystems,
     object_stores,
+    shared_classes,
     storage_classes,
 )
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put, remove
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 
 def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:
@@ -152,3 +154,27 @@ def classes_unique(cluster: Cluster) -> Iterator[Finding]:
         scratch: {storageClass: scratch-nvme}
     """
     return given_twice(storage_classes(cluster), "two storage classes are named {}", "set storageClass to another")
+
+
+@rule("GEN-SITE-044", "the parts of a fleet share a volume")
+def parts_shared(cluster: Cluster) -> Iterator[Finding]:
+    """Pods on several nodes write what their clusters come to into one volume. A class of block devices, or of a node's
+    own disks, lets one node mount it: the other pods wait until the run's time is over. A class of your own (`extras`)
+    is not judged.
+
+    Wrong:
+        gitops:
+          fleet: {image: registry.example.org/gen, storageClass: rbd-nvme}
+    Right:
+        gitops:
+          fleet: {image: registry.example.org/gen, storageClass: shared-fast}
+    """
+    settings = cluster.gitops.fleet
+    shared, known = shared_classes(cluster), [name for name, _ in storage_classes(cluster)]
+    if not settings or settings.storage_class in shared or (cluster.extras and settings.storage_class not in known):
+        return
+    at, name = ("gitops", "fleet", "storageClass"), settings.storage_class
+    what = "is mounted by one node at a time" if name in known else "is no storage class of this cluster"
+    otherwise = f"one of {', '.join(shared)}" if shared else "add storage.nfs, or a filesystem of Ceph's"
+    edits = put(at, shared[0]) if len(shared) == 1 else ()
+    yield Finding(at=at, message=f"{name} {what}", fix=suggest(name, shared, otherwise), edits=edits)

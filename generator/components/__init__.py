@@ -20,6 +20,7 @@ from generator.components.definition import Definition
 from generator.components.etcd_backup import DEFINITION as ETCD_BACKUP
 from generator.components.exposure import DEFINITION as EXPOSURE
 from generator.components.extras import definitions
+from generator.components.fleet import DEFINITION as FLEET
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.issuers import DEFINITION as ISSUERS
 from generator.components.jobs import PYTORCH, Jobs
@@ -95,6 +96,7 @@ CATALOGUE: dict[str, Definition] = {
         WORKFLOWS,
         ETCD_BACKUP,
         NODE_OPERATIONS,
+        FLEET,
         ZABBIX,
         ARGO_CD,
     )

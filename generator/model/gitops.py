@@ -1,9 +1,12 @@
 """Argo CD in the cluster file: who may enter, what it syncs by itself, and when."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
 
 from generator.model.base import Duration, Host, Line, Name, Section
 from generator.model.monitoring import seconds
+from generator.model.quantity import Quantity
 
 # The names of Argo CD's projects, one for each tier of components.
 TierName = Literal["network", "platform", "storage", "gpu", "scheduling", "tenants", "monitoring", "gitops"]
@@ -40,9 +43,22 @@ class Window(Section, frozen=True, kw_only=True):
         return self.everywhere or tier in self.tiers or component in self.components
 
 
+class Fleet(Section, frozen=True, kw_only=True):
+    """The clusters of the repository, rendered and checked by pods of this one: as many at once as there are `shards`,
+    each with a part of the clusters. `image` holds gen, Git and bash, Kustomize for the checks, and Helm where charts
+    are vendored. What the parts come to goes over a volume of `storage_class`, which many nodes mount at once.
+    """
+
+    image: Line
+    storage_class: Name
+    storage: Quantity = field(default_factory=lambda: Quantity.parse("20Gi"))
+    shards: Annotated[int, Meta(ge=1, le=64)] = 8
+
+
 class Gitops(Section, frozen=True, kw_only=True):
     """How Argo CD works here. Argo CD does not sync tiers in `ordered` by itself: `gen sync` does, in the order of
-    their waves. `admins` are groups of the site's identity provider. `windows` are the times of changes.
+    their waves. `admins` are groups of the site's identity provider. `windows` are the times of changes. With `fleet`
+    this cluster renders all clusters of the repository.
     """
 
     host: Host | None = None
@@ -50,3 +66,4 @@ class Gitops(Section, frozen=True, kw_only=True):
     ordered: tuple[Literal["network", "storage", "gpu"], ...] = ()
     admins: tuple[Line, ...] = ()
     windows: tuple[Window, ...] = ()
+    fleet: Fleet | None = None

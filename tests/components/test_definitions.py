@@ -16,7 +16,7 @@ from generator.model.storage import Nfs
 REFERENCES = ("ml50", "a30-bench", "gpu-serving")
 # Words of the cluster file as well: `networks.cni`, `frameworks`, a node's disks, sections, a folder.
 FRAMEWORKS = {"jobset", "kuberay", "mpi-operator", "trainer", "training-operator"}
-WORDS = {"calico", "cilium", "exposure", "minio", "scratch", "tenants", "workflows", "zabbix"} | FRAMEWORKS
+WORDS = {"calico", "cilium", "exposure", "fleet", "minio", "scratch", "tenants", "workflows", "zabbix"} | FRAMEWORKS
 
 
 # A twin runs these programs and no others.

@@ -41,7 +41,9 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 def namespaces(cluster: Cluster) -> list[str]:
     """Return the namespaces of the operations that gen writes for a cluster."""
-    made = (template for component in compose(cluster) for one in component.operations for template in one.templates)
+    components = compose(cluster)
+    shared = (template for component in components for one in component.operations for template in one.templates)
+    made = (*shared, *(one for component in components for one in component.objects))
     return sorted({one["metadata"]["namespace"] for one in made if one["kind"] == "WorkflowTemplate"})
 
 
