@@ -29,6 +29,7 @@ from measuring import (
     changed,
     cluster,
     committed,
+    digest,
     forget,
     git,
     grown,
@@ -225,6 +226,28 @@ def fleet(folder: Path, runs: int, base: Bases) -> Iterator[Row]:
     shutil.rmtree(place)
 
 
+def shards(folder: Path, _runs: int, base: Bases) -> Iterator[Row]:
+    """Render a thousand clusters in parts, one after the other, as if each had a machine of this kind. Ends the bench
+    where the parts together are not what one run writes.
+    """
+    place = repository(folder / "shards", {f"c{one:03}": cluster(one) for one in range(1000)})
+    one = run([GEN, "render"], place)
+    expected = digest(place)
+    yield timed("`gen render` of 1000 clusters, first write, undivided", one, base.one(600))
+    for of in (1, 2, 4, 8, 16):
+        forget(place)
+        parts = folder / f"parts-{of}"
+        names = [f"{number}/{of}" for number in range(1, of + 1)]
+        spent = [run([GEN, "render", "--shard", name, "--to", str(parts)], place) for name in names]
+        joined = run([GEN, "render", "--from", str(parts)], place)
+        if digest(place) != expected:
+            sys.exit(f"{of} parts together are not what one run writes")
+        yield timed(f"the longest of {of} parts of them", max(spent))
+        yield timed(f"joining {of} parts", joined)
+        shutil.rmtree(parts)
+    shutil.rmtree(place)
+
+
 def checks(folder: Path, runs: int, base: Bases) -> Iterator[Row]:
     """Judge built objects."""
     yield from rendered(folder, runs, base.anew)
@@ -239,6 +262,7 @@ PARTS: dict[str, tuple[Part, int]] = {
     "checks": (checks, 1),
     "clusters": (clusters, 3),
     "fleet": (fleet, 3),
+    "shards": (shards, 3),
 }
 """What is measured, by name; the second says which part of the runs is enough where each takes long."""
 

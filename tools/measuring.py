@@ -1,6 +1,7 @@
 """What the bench measures with: runs of a program, rows of its table, and repositories to run it in."""
 # ruff: noqa: INP001 - lies beside the script
 
+import hashlib
 import os
 import re
 import shutil
@@ -161,6 +162,16 @@ def forget(folder: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     for part in (*folder.glob("clusters/*/argocd"), *folder.glob("clusters/*/bootstrap")):
         shutil.rmtree(part)
+
+
+def digest(folder: Path) -> str:
+    """Return a digest of all files of a repository, their names and permissions."""
+    found = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder)
+        if ".git" not in name.parts:
+            found.update(f"\0{name}\0{path.stat().st_mode}\0".encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 def toggle(file: Path) -> None:
