@@ -19,7 +19,7 @@ def rendered(root: Path, tree: dict[str, bytes]) -> list[str]:
     with exclusive(root, print) as held:
         found = plan(held.root, tree, {}, OWNED)
         if all(change.old == change.new for change in found.changes):
-            assert hand_edits(held.root, found, lambda _: None, writer=Writer("1")) == Verdict()
+            assert hand_edits(held.root, found, lambda _at, _name: None, writer=Writer("1")) == Verdict()
         write(held, found)
     return [change.path for change in found.changes]
 
