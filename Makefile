@@ -8,7 +8,7 @@ DEVELOP := $(VENV)/.develop
 # Two files of tests at a time: they wait for servers more than they compute. Who shares a server shares a file.
 SIDE_BY_SIDE := -n 2 --dist loadfile --durations=40 --durations-min=5
 
-.PHONY: help render test real-programs twin-programs test-real test-twin test-frameworks soak real-tools lint bench clean
+.PHONY: help render test test-real test-twin test-frameworks soak real-tools lint bench clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'

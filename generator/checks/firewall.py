@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from generator.checks.places import entries, overlap, pods, services
+from generator.checks.places import entries, meant, overlap, pods, services
 from generator.components import listening
 from generator.components.listening import Listener
 from generator.model.cluster import Cluster
@@ -133,5 +133,7 @@ def opened_exists(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "from"), message="it is open to nobody", fix="say who may reach it, or remove it")
         for place, pool in entries(opened.pools, *at, "pools"):
             if pool not in cluster.pools:
+                message = f"there is no pool {pool}"
                 fix = suggest(pool, cluster.pools, f"name one of {', '.join(cluster.pools)}")
-                yield Finding(at=place, also=("pools",), message=f"there is no pool {pool}", fix=fix)
+                edits = meant(place, pool, cluster.pools)
+                yield Finding(at=place, also=("pools",), message=message, fix=fix, edits=edits)

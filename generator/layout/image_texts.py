@@ -30,6 +30,7 @@ _UNTAGGED = rf"{KEY}(?P<image>{NAME}){_END}"
 _CONTAINERS = r"""ontainers\\?["']?\s*:"""
 _FILES = (".png", ".jpg", ".jpeg", ".svg", ".gif", ".ico", ".webp", ".img", ".iso", ".qcow2", ".raw")
 # What looks alike: taints, labels and resources, API kinds.
+_WORDS = {"true", "false", "null", "str", "string"}
 _EFFECTS = {"NoSchedule", "PreferNoSchedule", "NoExecute"}
 _DOMAIN = r"(?!registry\.)(?:.+\.)?(?:kubernetes\.io|k8s\.io|x-k8s\.io|nvidia\.com|amd\.com|intel\.com)"
 _KIND = r"v\d+(?:(?:alpha|beta)\d+)?"
@@ -70,7 +71,7 @@ def _is_image(match: re.Match[str]) -> bool:
 def _untagged(text: str) -> Iterator[str]:
     pod = re.search(_CONTAINERS, text)
     for name in (match["image"] for match in re.finditer(_UNTAGGED, text)):
-        if may_be_image(name) or (pod and "/" not in name and name not in {"true", "false", "null"}):
+        if may_be_image(name) or (pod and "/" not in name and name not in _WORDS):
             yield name
 
 

@@ -110,7 +110,7 @@ def test_every_file_is_read_by_somebody() -> None:
     def named(name: str) -> bool:
         """Some scripts and all prose are named without their folder."""
         path = Path(name)
-        short = path.stem if path.suffix == ".md" else path.name if path.suffix in (".sh", ".conf") else name
+        short = path.stem if path.suffix in (".md", ".txt") else path.name if path.suffix in (".sh", ".conf") else name
         return f'"{name}"' in code or f'"{short}"' in code
 
     # That folder is read whole.
