@@ -82,11 +82,11 @@ def test_a_cluster_that_is_well(there: tuple[LiveCluster, RunningCluster]) -> No
 def test_it_costs_few_requests(there: tuple[LiveCluster, RunningCluster]) -> None:
     cluster, running = there
     look(running)
-    assert len(cluster.asked) == 7
+    assert len(cluster.asked) == 8
     change(cluster, "kueue", health={"status": "Degraded"}, resources=[BROKEN])
     cluster.asked.clear()
     look(running)
-    assert len(cluster.asked) == 9
+    assert len(cluster.asked) == 10
 
 
 BROKEN = resource("Deployment", "web", group="apps", health={"status": "Degraded", "message": "exceeded its progress"})
