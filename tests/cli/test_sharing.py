@@ -40,8 +40,8 @@ def commit(root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six clusters, rendered and committed. Since then one has left, one has come and one has changed; and a base
-    is there that nobody uses any more.
+    """Six clusters, rendered and committed. Since then one has left, one has come, one has changed and one has another
+    team; and a base is there that nobody uses any more.
     """
     root = tmp_path_factory.mktemp("fleet") / "repository"
     for second, name in enumerate(NAMES, 11):
@@ -56,6 +56,8 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add(root, "nine", 40)
     changed = root / "clusters/five/cluster.yaml"
     changed.write_text(changed.read_text().replace("gpus: 8", "gpus: 4"))
+    other = root / "clusters/four/cluster.yaml"
+    other.write_text(other.read_text().replace("name: research", "name: science"))
     commit(root)
     return root
 
@@ -107,6 +109,7 @@ def test_the_parts_together_are_what_one_run_writes(rendered: Path, tmp_path: Pa
     assert gone == {"two"}
     assert f"{UNUSED}/kustomization.yaml" not in expected
     assert "overlays/nine/namespaces/kustomization.yaml" in expected
+    assert "overlays/four/queues/clusterqueue-research.yaml" in before.keys() - expected.keys()
     assert run(["render", "-C", str(here), "--check"]) == 0
 
 
@@ -308,10 +311,10 @@ def test_a_part_is_checked_alone(root: Path, capsys: pytest.CaptureFixture[str])
 def test_a_part_of_what_differs_is_checked(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in (1, 2, 3, 4):
         words = ["render", "-C", str(root), "--check", "--since", "HEAD~1", "--shard", f"{number}/4"]
-        mine = Shard(number, 4).mine(("five", "nine"))
+        mine = Shard(number, 4).mine(("five", "four", "nine"))
         assert run(words) == bool(mine)
         told = capsys.readouterr().out
-        assert [name for name in ("five", "nine", "one") if f"{name}: " in told] == mine
+        assert [name for name in ("five", "four", "nine", "one") if f"{name}: " in told] == mine
         assert (f"no cluster of part {number}/4 differs since HEAD~1" in told) is not bool(mine)
 
 
