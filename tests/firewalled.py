@@ -21,7 +21,7 @@ from generator.components.kubeadm.firewall import firewall_files
 from generator.model.cluster import Cluster
 from generator.model.firewall import Firewall
 
-ADMINS = IPv4Network("10.99.0.0/24")
+ADMINS = IPv4Network("10.50.0.0/24")
 SCRIPT = "usr/local/sbin/gen-firewall.sh"
 PARTS = Path(__file__).parent / "firewall_parts"
 

@@ -24,7 +24,7 @@ def administrators(cluster: Cluster) -> Iterator[Finding]:
     Wrong:
         firewall: {by: nftables, admins: []}
     Right:
-        firewall: {by: nftables, admins: [10.99.0.0/24]}
+        firewall: {by: nftables, admins: [10.50.0.0/24]}
     """
     firewall = cluster.networks.firewall
     if firewall and not firewall.admins:
@@ -42,16 +42,18 @@ def from_outside(cluster: Cluster) -> Iterator[Finding]:
         firewall: {by: nftables, admins: [10.0.0.0/8]}
     Right:
         podCIDR: 10.244.0.0/16
-        firewall: {by: nftables, admins: [10.99.0.0/24]}
+        firewall: {by: nftables, admins: [10.50.0.0/24]}
     """
     firewall = cluster.networks.firewall
     if firewall is None:
         return
     for key, given in (("admins", firewall.admins), ("clients", firewall.clients)):
         for at, network in entries(given, *FIREWALL, key):
-            for block in (*pods(cluster), *services(cluster)):
+            inner = [(block, f"pods would count as {key}") for block in pods(cluster)]
+            inner += [(block, "nobody sends from there") for block in services(cluster)]
+            for block, why in inner:
                 if overlap(network, block.cidr):
-                    message = f"{network} overlaps {block.name} {block.cidr}: pods would count as {key}"
+                    message = f"{network} overlaps {block.name} {block.cidr}: {why}"
                     fix = "name the networks that people come from, one by one"
                     yield Finding(at=at, also=block.at, message=message, fix=fix)
 
@@ -64,10 +66,10 @@ def load_balancer_comes_in(cluster: Cluster) -> Iterator[Finding]:
 
     Wrong:
         endpoint: {address: "api.lab.example.org:6443", by: external}
-        firewall: {by: nftables, admins: [10.99.0.0/24]}
+        firewall: {by: nftables, admins: [10.50.0.0/24]}
     Right:
         endpoint: {address: "api.lab.example.org:6443", by: external}
-        firewall: {by: nftables, admins: [10.99.0.0/24], clients: [10.98.0.4/31]}
+        firewall: {by: nftables, admins: [10.50.0.0/24], clients: [10.51.0.4/31]}
     """
     firewall, endpoint = cluster.networks.firewall, cluster.kubernetes.endpoint
     if firewall is None or endpoint.by != "external" or firewall.clients:

@@ -15,7 +15,7 @@ from generator.model.cluster import Cluster
 pytestmark = pytest.mark.real
 ML50, A30, SERVING = map(load, ("ml50", "a30-bench", "gpu-serving"))
 NODE, POD, ADMIN, STRANGER, STORAGE, CONTROL = (
-    "10.10.0.131", "10.244.7.9", "10.99.0.7", "192.0.2.1", "10.20.0.132", "10.10.0.12",
+    "10.10.0.131", "10.244.7.9", "10.50.0.7", "192.0.2.1", "10.20.0.132", "10.10.0.12",
 )  # fmt: skip
 PORTS = ("tcp/22", "tcp/6443", "tcp/2380", "tcp/10250", "tcp/9999", "udp/8472", "udp/9999")
 ROLLBACK = "10"
