@@ -3,9 +3,9 @@
 import hashlib
 import os
 import random
+import re
 import subprocess
 import sys
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
