@@ -47,7 +47,6 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     what is missing or damaged in it, or all. Nothing is deleted anywhere. A run that was stopped is gone on with by the
     same command. Exit codes: 0 it is there and proven, 1 it failed, 2 that is unknown.
     """
-    from generator.components.workflows.restore import deadline  # noqa: PLC0415 - heavy
     from generator.live.identity import confirm  # noqa: PLC0415 - heavy
     from generator.live.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
     from generator.live.workflows.restoring import plan, restore, with_room  # noqa: PLC0415 - heavy
@@ -66,7 +65,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
         _ask()
     begun = begin(place.running, workflow)
     say(f"{begun.name} begins; Ctrl-C ends the waiting, not the run")
-    code = follow(place, begun.name, deadline())
+    code = follow(place, begun.name, asked.deadline)
     _tell(place, begun.name, code)
     say(f"next: {_next(asked, cluster.name, begun.name, code)}")
     return code

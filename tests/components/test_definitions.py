@@ -35,6 +35,8 @@ ABOUT_ONE = {
     "live/bootstrap/argo_cd.py": {"argo_cd"},
     "live/bootstrap/overlays.py": {"argo_cd"},
     "live/workflows/restoring.py": {"workflows"},
+    "live/workflows/room.py": {"rook_ceph"},
+    "live/status/last_backups.py": {"workflows"},
     "live/use/use.py": {"kube_prometheus_stack"},
     "layout/projects.py": {"argo_cd"},
     "survey/networks.py": {"calico"},

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from generator.components.workflows.restore import operation
+from generator.components.workflows.restore import deadline, operation
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
 from generator.live.times import moment
@@ -40,6 +40,11 @@ class Restore(Struct, frozen=True, kw_only=True):
     def operation(self) -> str:
         """What is run for it."""
         return operation(self.backup.name)
+
+    @property
+    def deadline(self) -> int:
+        """How long the run may take, in seconds."""
+        return deadline()
 
     @property
     def parameters(self) -> dict[str, str]:
