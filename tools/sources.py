@@ -7,7 +7,6 @@ files as their publishers would, since charts cannot be had everywhere that Go m
 """
 
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,7 +68,11 @@ def fetch(source: Source, go: str) -> None:
         work = Path(name)
         found = json.loads(_run([go, "mod", "download", "-json", f"{source.module}@{source.version}"], work))
         _copy(Path(found["Dir"]) / source.path, work / "source")
-        shutil.move(work / "source", source.target)
+        try:
+            (work / "source").rename(source.target)
+        except OSError:
+            if not source.target.exists():  # another run was quicker
+                raise
 
 
 def main(names: list[str]) -> None:

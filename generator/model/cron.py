@@ -93,6 +93,16 @@ def parse(text: str) -> Schedule:
     return Schedule(*(_field(word, *field) for word, field in zip(words, FIELDS, strict=True)))
 
 
+def in_numbers(text: str) -> str:
+    """Return a schedule without names of months and days: the CRD of CronWorkflows takes none (Argo v4.0.2)."""
+    fields = zip(text.split(), FIELDS, strict=False)  # a rule tells of more or fewer than five
+    return " ".join(_without_names(word, words) for word, (*_, words) in fields)
+
+
+def _without_names(word: str, words: dict[str, int]) -> str:
+    return re.sub("[A-Za-z]+", lambda found: str(words.get(found[0].lower(), found[0])), word)
+
+
 def _field(word: str, name: str, low: int, high: int, words: dict[str, int]) -> frozenset[int]:
     return frozenset(number for part in word.split(",") for number in _part(part, name, low, high, words))
 

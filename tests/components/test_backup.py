@@ -4,8 +4,11 @@ import re
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from generator.components.workflows.backup import scripts, workflow_template
+from generator.components.workflows.scheduled import cron_workflow
+from generator.model.cluster import Cluster
 
 TEMPLATE, SCRIPTS = workflow_template(), scripts()
 SCRIPT = "".join(SCRIPTS["data"][f"{name}.sh"] for name in ("backup", "buckets", "client"))
@@ -87,3 +90,9 @@ def test_keys_come_from_secrets() -> None:
     for variable in STEPS["mirror"]["container"]["env"]:
         if variable["name"].endswith("_KEY"):
             assert "secretKeyRef" in variable["valueFrom"]
+
+
+def test_names_of_days_are_told_to_no_cron_workflow(ml50: Cluster) -> None:
+    """Its CRD refuses them (Argo Workflows v4.0.2)."""
+    weekly = structs.replace(ml50.backups[0], schedule="0 2 * * sun")
+    assert cron_workflow(weekly, "a", {}, {})["spec"]["schedules"] == ["0 2 * * 0"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.model.cron import parse
+from generator.model.cron import in_numbers, parse
 
 EVERY_HOUR = frozenset(range(24))
 
@@ -20,6 +20,15 @@ EVERY_HOUR = frozenset(range(24))
 def test_fields_hold_numbers_lists_ranges_and_steps(text: str, minutes: set[int], hours: set[int]) -> None:
     schedule = parse(text)
     assert (set(schedule.minutes), set(schedule.hours)) == (minutes, hours)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("0 17 * * *", "0 17 * * *"), ("5 3 1 Jan,jul MON-fri/2", "5 3 1 1,7 1-5/2"), ("0 4 ? * sun", "0 4 ? * 0")],
+)
+def test_names_are_written_as_numbers(text: str, numbers: str) -> None:
+    assert in_numbers(text) == numbers
+    assert parse(in_numbers(text)) == parse(text)
 
 
 def test_months_and_weekdays_have_names() -> None:

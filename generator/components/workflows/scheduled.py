@@ -3,6 +3,7 @@
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
 from generator.model.backup import Backup, EtcdBackup
+from generator.model.cron import in_numbers
 
 BACKUP, DRILL = "backup", "drill"
 """What a schedule runs: its name begins with it, and its runs have a label of it, with the backup's name."""
@@ -34,7 +35,7 @@ def _scheduled(  # noqa: PLR0913, PLR0917 - what two kinds of schedules differ i
         "kind": "CronWorkflow",
         "metadata": {"name": f"{of}-{name}", "namespace": namespace, "labels": labels},
         "spec": {
-            "schedules": [schedule],
+            "schedules": [in_numbers(schedule)],
             "timezone": "Etc/UTC",
             "suspend": suspended,
             "concurrencyPolicy": "Forbid",
