@@ -56,7 +56,7 @@ def restore_files(cluster: Cluster) -> dict[Place, Text]:
         "first": Word(machines[0].name),
         "address": Word(machines[0].address),
         "bucket": Word(backup.target.bucket),
-        "writer": Word(user.name if (user := writer(cluster, backup)) else "that writes it"),
+        "writer": Word(user.name if (user := writer(cluster, backup)) else "its-writer"),  # a rule tells of none
         "image": Word(f"etcd:{etcd_tag(cluster)}"),
         "copy": joined(Text(COPY, address=Word(machine.address)) for machine in machines),
         "enc": joined(()) if cluster.kubernetes.encryption == "none" else Text(ENCRYPTED),
