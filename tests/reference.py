@@ -22,9 +22,12 @@ def load(name: str) -> Cluster:
 
 
 def without_backups(cluster: Cluster) -> Cluster:
-    """Return the cluster with nothing that is backed up, buckets or etcd."""
-    etcd = structs.replace(cluster.kubernetes.etcd, backup=None)
-    return structs.replace(cluster, backups=(), kubernetes=structs.replace(cluster.kubernetes, etcd=etcd))
+    """Return the cluster with nothing that is backed up: buckets, etcd or Zabbix's database."""
+    kubernetes = structs.replace(cluster.kubernetes, etcd=structs.replace(cluster.kubernetes.etcd, backup=None))
+    monitoring = cluster.monitoring
+    if zabbix := monitoring.zabbix:
+        monitoring = structs.replace(monitoring, zabbix=structs.replace(zabbix, backup=None))
+    return structs.replace(cluster, backups=(), kubernetes=kubernetes, monitoring=monitoring)
 
 
 def with_hardware(machine: Machine, **changed: Any) -> Machine:

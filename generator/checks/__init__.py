@@ -14,7 +14,6 @@ from generator.checks import (
     data_plane,
     disks,
     escrow,
-    etcd,
     exposure,
     extras,
     fabric,
@@ -30,6 +29,7 @@ from generator.checks import (
     networks,
     nodes,
     objects,
+    own_backups,
     pools,
     ports,
     quotas,
@@ -51,9 +51,9 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, escrow, etcd, exposure,
-    extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring, networks, nodes,
-    objects, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units,
+    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, escrow, exposure, extras,
+    fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring, networks, nodes, objects,
+    own_backups, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units,
     versions, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from generator.checks.places import entries, given_twice, human
-from generator.model.backup import Backup
+from generator.model.backup import Backup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import Schedule, parse
 from generator.model.finding import Finding, Path, put
@@ -16,9 +16,16 @@ LONGEST = 52 - len("backup-")
 DRILL_MOST = 16 * 2**30
 
 
-def _schedules(cluster: Cluster) -> Iterator[tuple[Path, Backup, Schedule]]:
+def _timed(cluster: Cluster) -> Iterator[tuple[Path, Backup | ZabbixBackup]]:
+    """Yield the backups of which the file says when they run."""
+    yield from entries(cluster.backups, "backups")
+    if cluster.monitoring.zabbix and (dumps := cluster.monitoring.zabbix.backup):
+        yield ("monitoring", "zabbix", "backup"), dumps
+
+
+def _schedules(cluster: Cluster) -> Iterator[tuple[Path, Backup | ZabbixBackup, Schedule]]:
     """Yield the backups whose schedule can be read."""
-    for at, backup in entries(cluster.backups, "backups"):
+    for at, backup in _timed(cluster):
         with suppress(ValueError):
             yield (*at, "schedule"), backup, parse(backup.schedule)
 
@@ -33,8 +40,9 @@ def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
     Right:
         schedule: "0 2 * * *"
     """
-    for place, backup in entries(cluster.backups, "backups"):
+    for place, backup in _timed(cluster):
         yield from _valid((*place, "schedule"), backup.schedule)
+    for place, backup in entries(cluster.backups, "backups"):
         yield from _valid((*place, "drill", "schedule"), backup.drill.schedule)
 
 
@@ -158,7 +166,8 @@ def drills_apart(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, backup, schedule in _schedules(cluster):
         with suppress(ValueError):
-            if backup.drill.schedule is not None and parse(backup.drill.schedule).meets(schedule):
+            drill = backup.drill.schedule if isinstance(backup, Backup) else None
+            if drill is not None and parse(drill).meets(schedule):
                 message = f"backup {backup.name} and its drill start at the same minute"
                 where = (*at[:-1], "drill", "schedule")
                 yield Finding(at=where, also=at, message=message, fix="take another hour for the drill")

@@ -54,6 +54,7 @@ from generator.components.training_runtimes import DEFINITION as TRAINING_RUNTIM
 from generator.components.volcano import DEFINITION as VOLCANO
 from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.zabbix import DEFINITION as ZABBIX
+from generator.components.zabbix_backup import DEFINITION as ZABBIX_BACKUP
 from generator.model.cluster import Cluster
 
 # A new component is a module or folder, and a line here.
@@ -98,6 +99,7 @@ CATALOGUE: dict[str, Definition] = {
         NODE_OPERATIONS,
         FLEET,
         ZABBIX,
+        ZABBIX_BACKUP,
         ARGO_CD,
     )
 }

@@ -1,6 +1,6 @@
-"""The section `backups` of the cluster file."""
+"""The section `backups` of the cluster file, and what else is backed up where it is declared."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, field
 
@@ -11,6 +11,8 @@ from generator.model.storage import BucketName
 
 ETCD = "etcd"
 """The name of the backup of etcd, beside those of buckets."""
+ZABBIX = "zabbix"
+"""The name of the backup of Zabbix's database."""
 Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
 
@@ -104,3 +106,29 @@ class EtcdBackup(Section, frozen=True, kw_only=True):
     def too_old(self) -> int:
         """From what age on the newest good copy is too old, in seconds: two intervals."""
         return 2 * 3600 * self.every_hours
+
+
+class ZabbixBackup(Section, frozen=True, kw_only=True):
+    """Dumps of Zabbix's database to a bucket of MinIO, on a schedule (UTC), each read back and counted. A dump holds
+    the tokens that Zabbix has, in plain. Without `history` hosts, alerts and settings are dumped, and no values.
+    """
+
+    target: BackupTarget = field(name="to")
+    schedule: Cron = "30 16 * * *"
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 14
+    history: bool = True
+    suspended: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called among backups."""
+        return ZABBIX
+
+    @property
+    def too_old(self) -> int:
+        """From what age on the newest good dump is too old, in seconds: two of the schedule's longest intervals."""
+        return 2 * parse(self.schedule).longest_gap
+
+
+AnyBackup: TypeAlias = Backup | EtcdBackup | ZabbixBackup
+"""Whatever is brought to a bucket on a schedule."""

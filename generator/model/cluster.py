@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from generator.model.backup import Backup, EtcdBackup
+from generator.model.backup import AnyBackup, Backup, EtcdBackup
 from generator.model.base import DNS_LABEL, Branch, Folder, Host, Label, Line, Name, Section, Url
 from generator.model.extras import Extra
 from generator.model.frameworks import Framework
@@ -269,10 +269,22 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         return self.in_pools(*ceph.monitor_pools) if ceph and ceph.monitor_pools else self.ceph_hosts
 
     @cached_property
-    def all_backups(self) -> tuple[Backup | EtcdBackup, ...]:
-        """Every backup that runs on a schedule: of buckets, then of etcd."""
-        etcd = self.kubernetes.etcd.backup
-        return (*self.backups, etcd) if etcd else self.backups
+    def all_backups(self) -> tuple[AnyBackup, ...]:
+        """Every backup that runs on a schedule: of buckets, then of etcd and of Zabbix's database."""
+        zabbix = self.monitoring.zabbix
+        others = (self.kubernetes.etcd.backup, zabbix and zabbix.backup)
+        return (*self.backups, *(one for one in others if one))
+
+    @property
+    def watched_backups(self) -> dict[str, int]:
+        """From what age on somebody is told, in seconds, by what the metric calls it: backups that run, and what each
+        control-plane node takes of its etcd by itself.
+        """
+        found = {one.name: one.too_old for one in self.all_backups if not one.suspended}
+        # The same run tells of both: without it nothing is known of nodes.
+        if (etcd := self.kubernetes.etcd.backup) and not etcd.suspended:
+            found |= {f"{etcd.name}/{machine.name}": etcd.too_old for machine in self.control_plane}
+        return found
 
     def in_pools(self, *pools: str) -> tuple[Machine, ...]:
         """Return the nodes of these pools."""

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from generator.model.backup import ZabbixBackup
 from generator.model.base import Duration, Host, Line, Name, Positive, Section, Url
 from generator.model.quantity import Quantity
 
@@ -53,6 +54,7 @@ class Zabbix(Section, frozen=True, kw_only=True):
     mattermost: Url | None = None
     heartbeat: Url | None = None
     alerts: tuple[Alert, ...] = ()
+    backup: ZabbixBackup | None = None
 
 
 class IdleGpus(Section, frozen=True, kw_only=True):

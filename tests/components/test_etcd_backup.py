@@ -1,5 +1,6 @@
 """The backup of etcd: what nodes take, what the pod may see, and that whoever counts backups counts it."""
 
+import json
 import re
 import subprocess
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ from generator.model.cron import parse
 
 TEMPLATE = workflow_template()
 SPEC: dict[str, Any] = TEMPLATE["spec"]
-(STEP,) = SPEC["templates"]
+ORDER, STEP, LOOK = SPEC["templates"]
 Hours = Literal[1, 2, 3, 4, 6, 8, 12, 24]
 TIMER = "node/pools/system/etc/systemd/system/etcd-snapshot.timer"
 
@@ -59,17 +60,19 @@ def test_without_it_nodes_get_nothing_and_nothing_is_installed(ml50: Cluster) ->
 def test_objects_are_accepted(ml50: Cluster) -> None:
     made = etcd_backup(ml50)
     assert [problem for one in (*made.base, *made.objects, TEMPLATE, scripts()) for problem in problems(one)] == []
-    assert problems({**TEMPLATE, "spec": {**SPEC, "entrypont": "upload"}})
+    assert problems({**TEMPLATE, "spec": {**SPEC, "entrypont": "backup"}})
 
 
 def test_the_pod_sees_encrypted_snapshots_and_nothing_else_of_the_node() -> None:
     (volume,) = [one for one in SPEC["volumes"] if "hostPath" in one]
     assert volume["hostPath"] == {"path": SNAPSHOTS, "type": "DirectoryOrCreate"}
-    mounts = {one["name"]: one for one in STEP["container"]["volumeMounts"]}
-    assert mounts["snapshots"]["readOnly"] is True
+    for step in (STEP, LOOK):
+        mounts = {one["name"]: one for one in step["container"]["volumeMounts"]}
+        assert mounts["snapshots"]["readOnly"] is True
+        assert step["container"]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert "ca" not in {one["name"] for one in LOOK["container"]["volumeMounts"]}
     assert not [one for one in ("hostNetwork", "hostPID", "hostIPC") if SPEC.get(one)]
     assert SPEC["securityContext"]["runAsNonRoot"] is True
-    assert STEP["container"]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert "pki" not in yaml.safe_dump(TEMPLATE)
 
 
@@ -80,13 +83,58 @@ def test_the_script_on_the_nodes_lets_this_pod_in(ml50: Cluster) -> None:
     assert SPEC["securityContext"]["runAsGroup"] == GROUP
 
 
-def test_the_script_of_the_pod_gets_every_variable_it_reads() -> None:
-    text = "".join(scripts()["data"].values())
-    read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", text)) - {"BASH_REMATCH", "BASH_SOURCE"}
-    given = {one["name"] for one in STEP["container"]["env"]} - {"HOME"}
-    assert read <= given
-    # In sums names stand alone.
-    assert not [name for name in given if not re.search(rf"\b{name}\b", text)]
+def test_each_script_gets_every_variable_it_reads() -> None:
+    data = scripts()["data"]
+    for step, name in ((STEP, "upload.sh"), (LOOK, "look.sh")):
+        text = data["client.sh"] + data[name]
+        # Only who calls `configure` of client.sh needs a folder for what it writes.
+        own = {"BASH_REMATCH", "BASH_SOURCE"} | (set() if "\nconfigure " in data[name] else {"MC_CONFIG_DIR"})
+        read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", text)) - own
+        given = {one["name"] for one in step["container"]["env"]} - {"HOME"}
+        assert read <= given
+        # In sums names stand alone; FROM of the upload is made of NODE.
+        assert not [one for one in given if not re.search(rf"\b{one}\b", f"{text} {yaml.safe_dump(step)}")]
+
+
+def test_each_control_plane_node_is_looked_at_whatever_becomes_of_the_others(ml50: Cluster) -> None:
+    (made,) = etcd_backup(ml50).objects
+    given = {one["name"]: one["value"] for one in made["spec"]["workflowSpec"]["arguments"]["parameters"]}
+    assert json.loads(given["nodes"]) == [machine.name for machine in ml50.control_plane]
+    ((upload, look),) = ORDER["steps"]
+    assert (upload["template"], look["template"]) == ("upload", "look")
+    assert look["withParam"] == "{{workflow.parameters.nodes}}"
+    assert look["continueOn"] == {"failed": True, "error": True}
+    assert LOOK["timeout"]
+    (term,) = LOOK["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term == {
+        "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["{{inputs.parameters.node}}"]}]
+    }
+    (told,) = LOOK["metrics"]["prometheus"]
+    (whole,) = SPEC["metrics"]["prometheus"]
+    # Prometheus takes a metric of one name with one help and the same labels alone.
+    assert [told["name"], told["help"], [one["key"] for one in told["labels"]]] == [
+        whole["name"],
+        whole["help"],
+        [one["key"] for one in whole["labels"]],
+    ]
+
+
+def test_a_node_without_a_new_snapshot_is_alerted_of_by_name(ml50: Cluster) -> None:
+    told = ml50.watched_backups
+    nodes = {f"etcd/{machine.name}" for machine in ml50.control_plane}
+    assert nodes
+    assert nodes < told.keys()
+    rules = backups_missed(ml50, "monitoring")
+    assert rules
+    found = [rule["expr"] for group in rules["spec"]["groups"] for rule in group["rules"]]
+    items = [one["key"] for one in services(ml50)["items"]]
+    for name in nodes:
+        assert [one for one in found if f'backup="{name}"' in one and "absent" in one]
+        assert [one for one in found if f'backup="{name}"' in one and f"> {12 * 3600}" in one]
+        assert f"backup.last[{name}]" in items
+    assert ml50.kubernetes.etcd.backup
+    resting = with_backup(ml50, structs.replace(ml50.kubernetes.etcd.backup, suspended=True))
+    assert not [name for name in resting.watched_backups if name.startswith("etcd")]
 
 
 def test_its_account_may_report_results_and_nothing_else(ml50: Cluster) -> None:
@@ -111,7 +159,15 @@ def test_trouble_on_one_node_is_tried_on_another_where_there_is_one(ml50: Cluste
     assert STEP["retryStrategy"]["affinity"] == {"nodeAntiAffinity": {}}
     assert not etcd_backup(ml50).patches
     (patch,) = etcd_backup(alone(ml50)).patches
-    assert patch.operations == ({"op": "remove", "path": "/spec/templates/0/retryStrategy/affinity"},)
+    assert patch.operations == ({"op": "remove", "path": "/spec/templates/1/retryStrategy/affinity"},)
+    assert [step["name"] for step in SPEC["templates"]] == ["backup", "upload", "look"]
+
+
+def test_nodes_keep_theirs_as_long_as_the_bucket(ml50: Cluster) -> None:
+    assert ml50.kubernetes.etcd.backup
+    cluster = with_backup(ml50, structs.replace(ml50.kubernetes.etcd.backup, keep_days=5))
+    service = bootstrap(cluster)[f"clusters/ml50/bootstrap/{TIMER.replace('.timer', '.service')}"].decode()
+    assert "\nEnvironment=KEEP_DAYS=5\n" in service
 
 
 @pytest.mark.parametrize("hours", get_args(Hours))

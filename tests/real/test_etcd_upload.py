@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from etcdsite import Machine, Site, fill, healthy, site
 from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from reference import load
 
 from generator.components.etcd_backup import scripts
 from generator.components.minio.settings import policy
@@ -52,9 +53,12 @@ class Pod:
             "PATH": str(self.bin),
             "HOME": str(self.folder / "mc"),
             "MC_CONFIG_DIR": str(self.folder / "mc"),
-            "SNAPSHOTS": str(self.machine.out),
+            "FILES": str(self.machine.out),
+            "ENDING": ".db.age",
+            "KEY": "etcd/snapshot.db.age",
+            "FROM": "node cp-1",
+            "LOOK": "`systemctl status etcd-snapshot` there",
             "NAME": "etcd",
-            "NODE": "cp-1",
             "SINCE": str(int(time.time())),
             "MAX_AGE": "60",
             "TARGET_URL": self.server.url,
@@ -150,7 +154,7 @@ def test_an_older_snapshot_is_not_put_over_a_newer_one(pod: Pod) -> None:
     alone.mkdir()
     for file in (older, older.with_suffix(".db.age")):
         shutil.copy(file, alone)
-    done = pod.upload(SNAPSHOTS=str(alone), NODE="cp-2")
+    done = pod.upload(FILES=str(alone), FROM="node cp-2")
     assert done.returncode == 0, done.stderr
     assert "of node cp-2 is there" in done.stdout
     assert pod.versions() == versions
@@ -159,8 +163,8 @@ def test_an_older_snapshot_is_not_put_over_a_newer_one(pod: Pod) -> None:
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ("old", "the newest snapshot of node cp-1 is of 2"),
-        ("none", "node cp-1 has no snapshot"),
+        ("old", "the newest of node cp-1 is of 2"),
+        ("none", "node cp-1 has nothing to bring: `systemctl status etcd-snapshot` there"),
         ("damaged", "is not as it was taken"),
         ("keys", "the copy is not whole"),
         ("bucket", "the copy is not whole"),
@@ -184,7 +188,7 @@ def test_what_is_wrong_is_told_and_nothing_is_recorded(pod: Pod, wrong: str, why
         "keys": {"TARGET_SECRET_KEY": "another"},
         "bucket": {"TARGET_BUCKET": "another"},
     }.get(wrong, {})
-    done = pod.upload(SNAPSHOTS=str(folder), **changed)
+    done = pod.upload(FILES=str(folder), **changed)
     assert done.returncode == 1, done.stdout + done.stderr
     assert why in done.stderr
     assert (pod.records(), pod.versions()) == (records, versions)
@@ -195,6 +199,37 @@ def test_who_writes_them_cannot_delete_them(pod: Pod) -> None:
     with pytest.raises(subprocess.CalledProcessError):
         pod.mc("rm", "--version-id", version, SNAPSHOT, user=USER, password="it%22s%5Ca%3Apass%2Fword%401")
     assert version in pod.versions()
+
+
+def test_of_the_clusters_users_the_writer_alone_reaches_them_and_nothing_else(pod: Pod) -> None:
+    objects = load("ml50").storage.objects
+    assert objects
+    pod.mc("mb", "--ignore-existing", "target/datasets-backup")
+    (pod.folder / "one").write_text("data")
+    pod.mc("cp", str(pod.folder / "one"), "target/datasets-backup/one")
+    reached: dict[str, set[str]] = {}
+    for user in objects.users:
+        document = pod.folder / f"{user.name}.json"
+        document.write_text(json.dumps(policy(user)))
+        pod.mc("admin", "user", "add", "target", user.name, ROOT_PASSWORD)
+        pod.mc("admin", "policy", "create", "target", user.name, str(document))
+        pod.mc("admin", "policy", "attach", "target", user.name, "--user", user.name)
+        reached[user.name] = {
+            place
+            for place in (SNAPSHOT, f"target/{BUCKET}/_gen/backups/etcd/", "target/datasets-backup/one")
+            if allowed(pod, user.name, "cat" if place[-1] != "/" else "ls", place)
+        }
+    assert reached.pop("etcd-writer") == {SNAPSHOT, f"target/{BUCKET}/_gen/backups/etcd/"}
+    assert {name for name, places in reached.items() if places} == {"backup-writer", "restore-reader"}
+    assert {place for places in reached.values() for place in places} == {"target/datasets-backup/one"}
+
+
+def allowed(pod: Pod, user: str, *words: str) -> bool:
+    try:
+        pod.mc(*words, user=user, password=ROOT_PASSWORD)
+    except (subprocess.CalledProcessError, UnicodeDecodeError) as wrong:
+        return isinstance(wrong, UnicodeDecodeError)
+    return True
 
 
 def test_a_pod_of_another_group_reads_no_snapshot(pod: Pod) -> None:

@@ -35,6 +35,24 @@ def groups(cluster: Cluster) -> Any:
     return rule["spec"]
 
 
+def judge(folder: Path, rules: Any, *tests: Any) -> None:
+    """Have Prometheus' own tool try the rules."""
+    program = shutil.which("promtool")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("no promtool")
+        pytest.skip("no promtool")
+    files = {
+        "rules.json": rules,
+        "tests.json": {"rule_files": ["rules.json"], "evaluation_interval": "10m", "tests": tests},
+    }
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+    command = [program, "test", "rules", "tests.json"]
+    ran = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 @pytest.mark.parametrize(
     ("told", "hours", "fires"),
     [
@@ -89,11 +107,6 @@ def judged(  # noqa: PLR0913, PLR0917 - what a case consists of
     among: Iterable[str],
 ) -> None:
     """Let promtool judge: of these alerts those fire, with these severities, after what the metrics told."""
-    program = shutil.which("promtool")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("no promtool")
-        pytest.skip("no promtool")
     nightly = structs.replace(cluster.backups[0], name="nightly", schedule="0 0 * * *", suspended=False)
     rules = groups(structs.replace(without_backups(cluster), backups=(nightly,)))
     said = {one["alert"]: one["annotations"] for one in rules["groups"][0]["rules"]}
@@ -103,16 +116,30 @@ def judged(  # noqa: PLR0913, PLR0917 - what a case consists of
         {"series": f'{name}{{backup="nightly",pod="a"}}', "values": values} for name, values in told.items() if values
     ]
     test = {"interval": "10m", "input_series": series, "alert_rule_test": asked}
-    files = {
-        "rules.json": rules,
-        "tests.json": {"rule_files": ["rules.json"], "evaluation_interval": "10m", "tests": [test]},
-    }
-    for name, content in files.items():
-        (folder / name).write_text(json.dumps(content))
-    command = [program, "test", "rules", "tests.json"]
-    ran = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    judge(folder, rules, test)
 
 
 def alert(severity: str, said: Mapping[str, str]) -> dict[str, Any]:
     return {"exp_labels": {"severity": severity, "backup": "nightly"}, "exp_annotations": said}
+
+
+def test_each_node_without_a_new_snapshot_of_etcd_is_told_by_name(ml50: Cluster, tmp_path: Path) -> None:
+    """Every six hours: cp-1 takes its own, cp-2 is first looked at after twelve and has none, cp-3 never is."""
+    backup = ml50.kubernetes.etcd.backup
+    assert backup
+    assert [machine.name for machine in ml50.control_plane] == ["cp-1", "cp-2", "cp-3"]
+    etcd = structs.replace(ml50.kubernetes.etcd, backup=structs.replace(backup, every_hours=6))
+    kubernetes = structs.replace(ml50.kubernetes, etcd=etcd)
+    rules = groups(structs.replace(without_backups(ml50), kubernetes=kubernetes))
+    series = {"etcd": "0x35 21600x35 43200x35", "etcd/cp-1": "0x35 21600x35 43200x35", "etcd/cp-2": "_x72 0x30"}
+    fires = {"BackupTooOld": "etcd/cp-2", "BackupNeverSeen": "etcd/cp-3"}
+    notes = {one["expr"]: one["annotations"] for one in rules["groups"][0]["rules"]}
+    asked = []
+    for name, backup_name in fires.items():
+        (annotations,) = {str(note): note for expr, note in notes.items() if f'"{backup_name}"' in expr}.values()
+        labels = {"severity": "critical", "backup": backup_name}
+        alerts = [{"exp_labels": labels, "exp_annotations": annotations}]
+        asked.append({"alertname": name, "eval_time": "13h", "exp_alerts": alerts})
+        asked.append({"alertname": name, "eval_time": "11h", "exp_alerts": []})
+    told = [{"series": f'{NEWEST}{{backup="{name}",pod="a"}}', "values": values} for name, values in series.items()]
+    judge(tmp_path, rules, {"interval": "10m", "input_series": told, "alert_rule_test": asked})

@@ -148,8 +148,8 @@ def running(command: list[Any], folder: Path, **env: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def site_in(folder: Path) -> Iterator[Site]:
-    """Run PostgreSQL and the frontend with everything they write in `folder`, which all may enter."""
+def database_in(folder: Path, **env: str) -> Iterator[None]:
+    """Run PostgreSQL with Zabbix's database and everything it writes in `folder`, which all may enter."""
     need_programs()
     if account := user():
         shutil.chown(folder, account)
@@ -157,8 +157,15 @@ def site_in(folder: Path) -> Iterator[Site]:
     init = [str(POSTGRES / "initdb"), "-D", str(data), "-U", "zabbix", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
     subprocess.run(init, check=True, capture_output=True, user=user(), cwd=folder)
     options = ["-k", folder, "-h", "", "-c", "fsync=off", "-c", "full_page_writes=off"]
-    with running([POSTGRES / "postgres", "-D", data, *options], folder):
+    with running([POSTGRES / "postgres", "-D", data, *options], folder, **env):
         fill(folder)
+        yield
+
+
+@contextlib.contextmanager
+def site_in(folder: Path) -> Iterator[Site]:
+    """Run the database and the frontend with everything they write in `folder`, which all may enter."""
+    with database_in(folder):
         port = free_port()
         frontend(folder)
         limits = [

@@ -2,6 +2,8 @@
 (`kubeadm/etcd_snapshots.py`): no pod has a key of etcd, and none sees a snapshot in plain.
 """
 
+import json
+
 from generator.components.component import Component, Manifest, Namespace, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.etcd_backup.names import LABELS, NAMESPACE
@@ -14,6 +16,9 @@ from generator.components.workflows.scheduled import cron_workflow, given
 from generator.components.workflows.steps import reaching_minio
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+
+# Where they stand among the templates.
+UPLOAD, LOOK = 1, 2
 
 
 def etcd_backup(cluster: Cluster) -> Component:
@@ -38,15 +43,18 @@ def etcd_backup(cluster: Cluster) -> Component:
 def workflow_template() -> Manifest:
     """Return the WorkflowTemplate, with the catalogue's image and MinIO's address."""
     (made,) = read_objects("etcd_backup/template.yaml")
-    (step,) = made["spec"]["templates"]
-    container = {"image": CLIENT_IMAGE, **step["container"]}
-    templates = [{**step, "container": container}]
-    return reaching_minio({**made, "spec": {**made["spec"], "templates": templates}}, "target-url")
+    order, *steps = made["spec"]["templates"]
+    steps = [{**step, "container": {"image": CLIENT_IMAGE, **step["container"]}} for step in steps]
+    return reaching_minio({**made, "spec": {**made["spec"], "templates": [order, *steps]}}, "target-url")
 
 
 def scripts() -> Manifest:
-    """Return the ConfigMap with the script."""
-    files = {"upload.sh": "etcd_backup/upload.sh", "client.sh": "workflows/client.sh"}
+    """Return the ConfigMap with the scripts."""
+    files = {
+        "upload.sh": "workflows/upload.sh",
+        "look.sh": "etcd_backup/look.sh",
+        "client.sh": "workflows/client.sh",
+    }
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -66,6 +74,7 @@ def schedule(cluster: Cluster) -> list[Manifest]:
         "target-bucket": item.target.bucket,
         "target-secret": user_secret(user.name),
         "max-age": str(item.too_old),
+        "nodes": json.dumps([machine.name for machine in cluster.control_plane]),
     }
     spec = {"workflowTemplateRef": {"name": "etcd-backup"}, **given(arguments)}
     return [cron_workflow(item, NAMESPACE, LABELS, spec | {"tolerations": tolerations(cluster.control_plane)})]
@@ -73,12 +82,12 @@ def schedule(cluster: Cluster) -> list[Manifest]:
 
 def own_template(cluster: Cluster) -> tuple[Patch, ...]:
     """Return the patch of the shared template: another image of the client, no other node to try on."""
-    at = "/spec/templates/0"
     operations: list[Manifest] = []
     if (image := client_image(cluster)) != CLIENT_IMAGE:
-        operations.append({"op": "replace", "path": f"{at}/container/image", "value": image})
+        paths = (f"/spec/templates/{number}/container/image" for number in (UPLOAD, LOOK))
+        operations += [{"op": "replace", "path": path, "value": image} for path in paths]
     if len(cluster.control_plane) == 1:
-        operations.append({"op": "remove", "path": f"{at}/retryStrategy/affinity"})
+        operations.append({"op": "remove", "path": f"/spec/templates/{UPLOAD}/retryStrategy/affinity"})
     target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "etcd-backup"}
     return (Patch(target=target, operations=tuple(operations)),) if operations else ()
 

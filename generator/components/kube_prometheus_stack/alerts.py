@@ -1,17 +1,17 @@
 """What Prometheus alerts of beside the chart's own rules: backups and drills that are missed, drills that failed."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from generator.components.component import Manifest
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
-from generator.model.backup import Backup, EtcdBackup
 from generator.model.cluster import Cluster
 
 
 def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rules on the backups that run; None where there are none."""
-    rules = [rule for one in cluster.all_backups if not one.suspended for rule in _rules(one)]
+    rules = [*_copies(cluster), *_drills(cluster)]
     if not rules:
         return None
     return {
@@ -22,11 +22,16 @@ def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     }
 
 
-def _rules(one: Backup | EtcdBackup) -> list[dict[str, Any]]:
-    missed = _missed("Backup", one.name, NEWEST, one.too_old, "critical")
-    if not isinstance(one, Backup) or one.drill.suspended:
-        return missed
-    return [*missed, _failed(one.name), *_missed("Drill", one.name, drill.NEWEST, one.drill_too_old, "warning")]
+def _copies(cluster: Cluster) -> Iterator[dict[str, Any]]:
+    for name, age in cluster.watched_backups.items():
+        yield from _missed("Backup", name, NEWEST, age, "critical")
+
+
+def _drills(cluster: Cluster) -> Iterator[dict[str, Any]]:
+    for one in cluster.backups:
+        if not (one.suspended or one.drill.suspended):
+            yield _failed(one.name)
+            yield from _missed("Drill", one.name, drill.NEWEST, one.drill_too_old, "warning")
 
 
 def _failed(name: str) -> dict[str, Any]:

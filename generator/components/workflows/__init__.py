@@ -13,7 +13,7 @@ from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import backup, drill, restore
 from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
-from generator.model.backup import Backup, EtcdBackup
+from generator.model.backup import AnyBackup, Backup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.restore_room import restore_room
@@ -56,7 +56,7 @@ def _of_image(template: Manifest, image: str) -> Patch:
     return Patch(target=target, operations=tuple({"op": "replace", "path": path, "value": image} for path in paths))
 
 
-def writer(cluster: Cluster, item: Backup | EtcdBackup) -> ObjectUser | None:
+def writer(cluster: Cluster, item: AnyBackup) -> ObjectUser | None:
     """Return the MinIO user that writes this backup: the first who may write and not delete in its bucket; None
     where the file has none, which a rule reports.
     """
@@ -70,7 +70,7 @@ def reader(cluster: Cluster, item: Backup) -> ObjectUser | None:
     return _user(cluster, item, "read") or writer(cluster, item)
 
 
-def _user(cluster: Cluster, item: Backup | EtcdBackup, access: str) -> ObjectUser | None:
+def _user(cluster: Cluster, item: AnyBackup, access: str) -> ObjectUser | None:
     users = cluster.storage.objects.users if cluster.storage.objects else ()
     return next((user for user in users if user.access == access and item.target.bucket in user.buckets), None)
 

@@ -2,7 +2,7 @@
 
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
-from generator.model.backup import Backup, EtcdBackup
+from generator.model.backup import AnyBackup, Backup
 from generator.model.cron import in_numbers
 
 BACKUP, DRILL = "backup", "drill"
@@ -14,7 +14,7 @@ def label(of: str) -> str:
     return f"{OWN_LABELS}/{of}"
 
 
-def cron_workflow(item: Backup | EtcdBackup, namespace: str, labels: dict[str, str], spec: Manifest) -> Manifest:
+def cron_workflow(item: AnyBackup, namespace: str, labels: dict[str, str], spec: Manifest) -> Manifest:
     """Return a backup's CronWorkflow, whose runs are as `spec` says. While one still copies, the next is left out."""
     return _scheduled(BACKUP, item.name, namespace, labels, (item.schedule, item.suspended), spec)
 

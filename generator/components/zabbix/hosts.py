@@ -16,7 +16,6 @@ from generator.components.zabbix.templates.monitoring import MONITORING
 from generator.components.zabbix.templates.node import NODE
 from generator.components.zabbix.templates.queues import QUEUES
 from generator.components.zabbix.templates.storage import CEPH, MINIO
-from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
@@ -91,10 +90,10 @@ def services(cluster: Cluster) -> Manifest:
 
 
 def _of_backups(cluster: Cluster) -> Iterator[Manifest]:
-    for one in cluster.all_backups:
-        if not one.suspended:
-            yield backup(whole(cluster), one.name, one.too_old)
-        if isinstance(one, Backup) and not (one.suspended or one.drill.suspended):
+    for name, age in cluster.watched_backups.items():
+        yield backup(whole(cluster), name, age)
+    for one in cluster.backups:
+        if not (one.suspended or one.drill.suspended):
             yield from drills(whole(cluster), one.name, one.drill_too_old)
 
 

@@ -10,7 +10,7 @@ from generator.components.workflows.scheduled import BACKUP, DRILL, label
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
 from generator.live.times import moment
-from generator.model.backup import Backup, EtcdBackup
+from generator.model.backup import AnyBackup, Backup
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
@@ -62,7 +62,7 @@ def last_backups(
         yield LastBackup(name=one.name, copy=copy, drill=drill)
 
 
-def _backup(one: Backup | EtcdBackup) -> _Schedule:
+def _backup(one: AnyBackup) -> _Schedule:
     return _Schedule(of=BACKUP, name=one.name, schedule=one.schedule, too_old=one.too_old, suspended=one.suspended)
 
 

@@ -1,0 +1,217 @@
+"""Rules about backups of etcd and of Zabbix's database: that there are some, where they go, who can read them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from generator.checks.backups import old_days
+from generator.checks.places import entries, meant
+from generator.checks.tiers import OBJECTS, buckets, kept_for, users
+from generator.model.backup import EtcdBackup, ZabbixBackup
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, in_words, put
+from generator.model.rule import rule, warning
+from generator.model.storage import Bucket
+from generator.spec.near import suggest
+
+_ETCD: Path = ("kubernetes", "etcd", "backup")
+_ZABBIX: Path = ("monitoring", "zabbix", "backup")
+
+
+class Own(NamedTuple):
+    """A backup with a bucket of its own: what messages call its copies, and where it stands."""
+
+    copies: str
+    at: Path
+    backup: EtcdBackup | ZabbixBackup
+
+    @property
+    def bucket_at(self) -> Path:
+        """Where it names its bucket."""
+        return (*self.at, "to", "bucket")
+
+
+def _own(cluster: Cluster) -> Iterator[Own]:
+    if etcd := cluster.kubernetes.etcd.backup:
+        yield Own("snapshots of etcd", _ETCD, etcd)
+    if cluster.monitoring.zabbix and (zabbix := cluster.monitoring.zabbix.backup):
+        yield Own("dumps of Zabbix's database", _ZABBIX, zabbix)
+
+
+def _targets(cluster: Cluster) -> Iterator[tuple[Own, Path, Bucket]]:
+    """Yield those that go to a bucket that exists, with its place."""
+    known = {bucket.name: (at, bucket) for at, bucket in buckets(cluster)}
+    for one in _own(cluster):
+        if one.backup.target.bucket in known:
+            yield (one, *known[one.backup.target.bucket])
+
+
+@warning("GEN-BKP-020", "snapshots of etcd")
+def etcd_backed_up(cluster: Cluster) -> Iterator[Finding]:
+    """Etcd holds every object of the cluster. Who loses the majority of its members without a snapshot begins anew, and
+    finds no volume again by its claim. Said where MinIO could hold snapshots and `site.escrow` names who may decrypt
+    them.
+
+    Wrong:
+        site: {escrow: {recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]}}
+        # and
+        etcd: {quota: 8Gi}
+    Right:
+        etcd: {quota: 8Gi, backup: {to: {bucket: etcd-backup}}}
+    """
+    able = cluster.storage.objects and cluster.site.escrow.recipients
+    if able and not cluster.kubernetes.etcd.backup:
+        message = "nothing takes snapshots of etcd, and MinIO could hold them"
+        fix = "add `etcd: {backup: {to: {bucket: ...}}}` to `kubernetes`, with a bucket of its own"
+        yield Finding(at=("kubernetes",), also=OBJECTS, message=message, fix=fix)
+
+
+@rule("GEN-BKP-021", "snapshots and dumps go to a bucket that exists")
+def bucket_known(cluster: Cluster) -> Iterator[Finding]:
+    """Snapshots of etcd and dumps of Zabbix's database go to a bucket of MinIO, whose lock, quota and old versions are
+    set before the first one.
+
+    Wrong:
+        backup: {to: {bucket: etcd}}
+    Right:
+        backup: {to: {bucket: etcd-backup}}
+    """
+    known = [bucket.name for _, bucket in buckets(cluster)]
+    add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
+    for one in _own(cluster):
+        if (name := one.backup.target.bucket) not in known:
+            message = f"{one.copies} go to bucket {name}, which is not there"
+            edits = meant(one.bucket_at, name, known)
+            yield Finding(at=one.bucket_at, message=message, fix=suggest(name, known, add), edits=edits)
+
+
+@rule("GEN-BKP-022", "somebody may write the snapshots and dumps")
+def writer_exists(cluster: Cluster) -> Iterator[Finding]:
+    """Snapshots of etcd and dumps of Zabbix's database are written by a user of MinIO who may write and not delete:
+    without one none is brought there.
+
+    Wrong:
+        users: []
+        # and
+        backup: {to: {bucket: etcd-backup}}
+    Right:
+        users: [{name: etcd-writer, buckets: [etcd-backup], access: backup}]
+    """
+    for one, _, bucket in _targets(cluster):
+        if not any(bucket.name in user.buckets for _, user in users(cluster) if user.access == "backup"):
+            message = f"{one.copies}: no user has the right `backup` on bucket {bucket.name}"
+            writer = {"name": f"{one.backup.name}-writer", "buckets": [bucket.name], "access": "backup"}
+            names = [user.name for _, user in users(cluster)]
+            able = names and writer["name"] not in names
+            edits = put((*OBJECTS, "users", len(names)), writer) if able else ()
+            fix = "add a user with `access: backup` for this bucket alone"
+            yield Finding(at=one.bucket_at, message=message, fix=fix, edits=edits)
+
+
+@rule("GEN-BKP-023", "snapshots of etcd that somebody can decrypt")
+def etcd_recipients(cluster: Cluster) -> Iterator[Finding]:
+    """A snapshot holds every Secret, in plain or with the key beside it: it leaves its node encrypted, to keys of age
+    whose private halves are outside the cluster.
+
+    Wrong:
+        etcd: {backup: {to: {bucket: etcd-backup}}}
+    Right:
+        site: {escrow: {recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]}}
+        # and
+        etcd: {backup: {to: {bucket: etcd-backup}}}
+    """
+    if cluster.kubernetes.etcd.backup and not cluster.site.escrow.recipients:
+        message = "snapshots of etcd are encrypted, and `site.escrow` names nobody who could decrypt them"
+        fix = "name keys of age in `site.escrow.recipients`, as `age-keygen` prints them"
+        yield Finding(at=_ETCD, message=message, fix=fix)
+
+
+@rule("GEN-BKP-024", "snapshots and dumps are kept as long as asked")
+def kept_long_enough(cluster: Cluster) -> Iterator[Finding]:
+    """Each snapshot of etcd and each dump of Zabbix's database is a new version of one object, and the bucket removes
+    old versions by its own rule.
+
+    Wrong:
+        - {name: etcd-backup, expireVersions: 7}
+        # and
+        backup: {to: {bucket: etcd-backup}, keepDays: 14}
+    Right:
+        - {name: etcd-backup, expireVersions: 14}
+    """
+    for one, also, bucket in _targets(cluster):
+        if (days := old_days(bucket)) < one.backup.keep_days:
+            keeps = f"keeps old versions {days} days" if days else "keeps no old versions"
+            message = f"{one.copies} are kept {one.backup.keep_days} days, and bucket {bucket.name} {keeps}"
+            edits = kept_for(also, bucket, one.backup.keep_days, locked=not days)
+            fix = f"{in_words(edits)} in the bucket"
+            yield Finding(at=(*one.at, "keepDays"), also=also, message=message, fix=fix, edits=edits)
+
+
+@rule("GEN-BKP-025", "a name and a bucket of their own")
+def apart(cluster: Cluster) -> Iterator[Finding]:
+    """The backups of etcd and of Zabbix's database go by the names `etcd` and `zabbix`, in alerts and in `gen status`;
+    and what is compared with a source holds nothing else.
+
+    Wrong:
+        backups: [{name: etcd, ...}]
+        # and
+        etcd: {backup: {to: {bucket: etcd-backup}}}
+    Right:
+        backups: [{name: etcd-of-the-lab, ...}]
+    """
+    found = list(_own(cluster))
+    for one in found:
+        yield from _taken(cluster, one)
+    if found[1:] and found[0].backup.target.bucket == found[1].backup.target.bucket:
+        message = f"{found[0].copies} go to this bucket, too: who may read one may read both"
+        yield Finding(at=found[1].bucket_at, also=found[0].bucket_at, message=message, fix="a bucket for each")
+
+
+def _taken(cluster: Cluster, one: Own) -> Iterator[Finding]:
+    """Yield backups of buckets that go by its name, or to its bucket."""
+    for at, other in entries(cluster.backups, "backups"):
+        if other.name == one.backup.name:
+            message = f"the backup of {one.copies.partition(' of ')[2]} itself has this name"
+            yield Finding(at=(*at, "name"), also=one.at, message=message, fix="another name")
+        if other.target.bucket == one.backup.target.bucket:
+            message = f"{one.copies} go to this bucket, too: backup {other.name} compares all of it with its source"
+            yield Finding(at=(*at, "to", "bucket"), also=one.bucket_at, message=message, fix="a bucket for each")
+
+
+@warning("GEN-BKP-029", "snapshots and dumps in nobody else's hands")
+def held_apart(cluster: Cluster) -> Iterator[Finding]:
+    """A snapshot of etcd holds every Secret, encrypted to keys that may leak one day; a dump of Zabbix's database holds
+    its tokens in plain. Who writes them needs no other bucket, and who reads other buckets needs none of them: a user
+    for them alone, whose keys are of no use elsewhere. Keys of a team's user are in its namespace.
+
+    Wrong:
+        users: [{name: backup-writer, buckets: [datasets-backup, etcd-backup], access: backup}]
+    Right:
+        users:
+          - {name: backup-writer, buckets: [datasets-backup], access: backup}
+          - {name: etcd-writer, buckets: [etcd-backup], access: backup}
+    """
+    for one, _, bucket in _targets(cluster):
+        for at, user in users(cluster):
+            for place, name in entries(user.buckets, *at, "buckets"):
+                if name == bucket.name and (user.team or {*user.buckets} != {name}):
+                    others = f"team {user.team}" if user.team else "other buckets"
+                    message = f"the user {user.name} of {others} may reach {one.copies} in bucket {name}"
+                    fix = f"take it out here; a user for {name} alone, with `access: backup`, writes them"
+                    yield Finding(at=place, also=one.bucket_at, message=message, fix=fix)
+
+
+@warning("GEN-BKP-030", "dumps of Zabbix's database")
+def zabbix_backed_up(cluster: Cluster) -> Iterator[Finding]:
+    """Zabbix's database holds what was measured, who was told, and what people set by hand: gen brings back hosts and
+    templates alone. Said where MinIO could hold dumps.
+
+    Wrong:
+        zabbix: {storage: 100Gi}
+    Right:
+        zabbix: {storage: 100Gi, backup: {to: {bucket: zabbix-backup}}}
+    """
+    zabbix = cluster.monitoring.zabbix
+    if zabbix and cluster.storage.objects and not zabbix.backup:
+        message = "nothing dumps Zabbix's database, and MinIO could hold dumps"
+        fix = "add `backup: {to: {bucket: ...}}`, with a bucket of its own"
+        yield Finding(at=_ZABBIX[:-1], also=OBJECTS, message=message, fix=fix)

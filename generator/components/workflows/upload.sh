@@ -1,0 +1,69 @@
+#!/bin/bash
+# Bring the newest of the files in a folder to the bucket, and prove it: upload.sh
+#
+# Each file is `TIME$ENDING` with `TIME.json` about it, written last, which holds at least `taken` and `sha256`. The key in
+# the bucket is always the same: its former versions are the older ones, which the bucket keeps for its days.
+# Needs only what the client image holds: bash, coreutils and mc (no awk, grep, sed or jq).
+# Exit code 1: trouble that may pass, or not be there elsewhere. Exit code 2: a verdict.
+set -euo pipefail
+export LC_ALL=C TZ=UTC MC_QUIET=1 MC_DISABLE_PAGER=1 MC_NO_COLOR=1
+# shellcheck source=SCRIPTDIR/client.sh
+source "${BASH_SOURCE[0]%/*}/client.sh"
+
+key="target/$TARGET_BUCKET/$KEY"
+records="target/$TARGET_BUCKET/_gen/backups/$NAME"
+
+newest() { # sets stamp, and text: what is said of the newest file
+  local file files=("$FILES"/*.json)
+  file=${files[-1]}
+  [[ -f $file ]] || trouble "$FROM has nothing to bring: $LOOK"
+  stamp=${file##*/} stamp=${stamp%.json}
+  text=$(<"$file")
+}
+
+field() { # name: its value in `text`
+  [[ $text =~ \"$1\":\"?([^\",}]+) ]] || trouble "$FILES/$stamp.json of $FROM says no $1"
+  printf '%s' "${BASH_REMATCH[1]}"
+}
+
+digest() { sha256sum | cut -c 1-64; }
+
+fresh() {
+  local taken
+  taken=$(date -d "$(field taken)" +%s) || trouble "$FILES/$stamp.json of $FROM has no time"
+  ((SINCE - taken <= MAX_AGE)) || trouble "the newest of $FROM is of $(field taken): $LOOK"
+}
+
+whole() {
+  [[ $(digest <"$FILES/$stamp$ENDING") == "$sum" ]] || trouble "$stamp of $FROM is not as it was taken"
+}
+
+# What is there may be newer, from elsewhere: an older one over it would be taken for the newest.
+overtaken() {
+  local there
+  there=$(mc --json stat "$key" 2>/dev/null) || return 1
+  [[ $there =~ \"[Xx]-[Aa]mz-[Mm]eta-[Tt]aken\":\"([0-9TZ]+)\" && ${BASH_REMATCH[1]} > $stamp ]]
+}
+
+upload() {
+  timeout "$READY_SECONDS" mc ready target || trouble "the target is not ready to write after $READY_SECONDS s"
+  if overtaken; then say "a newer one than $stamp of $FROM is there"; exit 0; fi
+  mc cp --attr "taken=$stamp" "$FILES/$stamp$ENDING" "$key" >/dev/null || trouble "the copy is not whole"
+  [[ $(mc cat "$key" | digest) == "$sum" ]] || verdict "what $key gives back is not what was brought there"
+  say "brought $stamp of $FROM to $key"
+}
+
+record() {
+  local name="$records/$stamp.json"
+  printf '%s\n' "$text" | mc pipe "$name" >/dev/null || trouble "cannot write the record"
+  [[ $(mc cat "$name") == "$text" ]] || trouble "the record does not read back"
+  say "wrote $name: $text"
+}
+
+configure target "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY"
+newest
+sum=$(field sha256)
+fresh
+whole
+upload
+record

@@ -1,0 +1,152 @@
+"""Dumps of Zabbix's database on their way to MinIO, and back. They run in a namespace of their own: of Zabbix's Secrets
+their pods have the database's alone.
+"""
+
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.definition import Definition, Evidence, Shown
+from generator.components.issuers import signed
+from generator.components.minio.layout import URL
+from generator.components.minio.settings import client_image, copied_keys, user_secret
+from generator.components.static import read_objects, read_text
+from generator.components.workflows import writer
+from generator.components.workflows.scheduled import cron_workflow, given
+from generator.components.zabbix.database import storage_class
+from generator.components.zabbix.names import DATABASE
+from generator.components.zabbix.names import NAMESPACE as ZABBIX
+from generator.components.zabbix.versions import VERSIONS
+from generator.components.zabbix_backup.names import LABELS, NAMESPACE, PART
+from generator.model.backup import ZabbixBackup
+from generator.model.change import ChangeRule
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Zabbix
+from generator.model.storage import ObjectUser
+
+FILES = {
+    "client.sh": "workflows/client.sh",
+    "buckets.sh": "workflows/buckets.sh",
+    "upload.sh": "workflows/upload.sh",
+    **{name: f"zabbix_backup/{name}" for name in ("database.sh", "dump.sh", "fetch.sh", "restore.sh")},
+}
+"""The scripts of the pods, and what they share."""
+
+
+def zabbix_backup(cluster: Cluster) -> Component:
+    """Return the schedule of the dumps, and the way back."""
+    zabbix = cluster.monitoring.zabbix
+    item = zabbix and zabbix.backup
+    assert zabbix
+    assert item
+    user = writer(cluster, item)
+    return Component(
+        name=DEFINITION.name,
+        tier=DEFINITION.tier,
+        summary="Dumps of Zabbix's database, brought to MinIO, and the way back",
+        version="v1",
+        namespaces=(Namespace(NAMESPACE),),
+        base=(*read_objects("zabbix_backup/base.yaml"), scripts()),
+        objects=tuple(manifests(cluster, zabbix, item, user)) if user else (),
+        needs=("argo-workflows", "issuers", "minio", "zabbix"),
+        storage_classes=(storage_class(cluster, zabbix),),
+        secrets=secrets(user),
+    )
+
+
+def scripts() -> Manifest:
+    """Return the ConfigMap with the scripts."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"{PART}-scripts", "namespace": NAMESPACE, "labels": LABELS},
+        "data": {name: read_text(path) for name, path in FILES.items()},
+    }
+
+
+def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, user: ObjectUser) -> list[Manifest]:
+    """Return both workflows, and the schedule of the first; none where nobody may write, which a rule reports."""
+    target = {
+        "name": item.name,
+        "target-bucket": item.target.bucket,
+        "target-secret": user_secret(user.name),
+        "target-url": URL,
+    }
+    dump = {**target, "history": "true" if item.history else "false"}
+    spec = {"workflowTemplateRef": {"name": PART}}
+    return [
+        workflow_template(cluster, zabbix, "dump", dump),
+        workflow_template(cluster, zabbix, "restore", {**target, "at": "", "switch": "no"}),
+        cron_workflow(item, NAMESPACE, LABELS, spec),
+    ]
+
+
+def workflow_template(cluster: Cluster, zabbix: Zabbix, name: str, parameters: dict[str, str]) -> Manifest:
+    """Return one of the two: what its file says, with what both share, and this cluster's images and volume."""
+    (made,), (shared,) = (read_objects(f"zabbix_backup/{file}.yaml") for file in (name, "step"))
+    images = {"client": client_image(cluster), "database": VERSIONS.of(cluster).images["postgresql"]}
+    order, *steps = made["spec"]["templates"]
+    spec = {
+        **shared["spec"],
+        **made["spec"],
+        **given(parameters),
+        "volumeClaimTemplates": [volume(cluster, zabbix)],
+        "templates": [order, *(step(one, shared, images) for one in steps)],
+    }
+    return {**made, "spec": spec}
+
+
+def step(one: Manifest, shared: Manifest, images: dict[str, str]) -> Manifest:
+    """Return a step with what all share, and with what those share that speak to the same server."""
+    own = one["container"]
+    alike = shared[own["of"]]
+    container = {
+        "image": images[own["of"]],
+        "command": own["command"],
+        "env": [*alike["env"], *own.get("env", ())],
+        "resources": alike["resources"],
+        **shared["container"],
+    }
+    return {**shared["step"], **one, "container": container}
+
+
+def volume(cluster: Cluster, zabbix: Zabbix) -> Manifest:
+    """Return the claim of a run, as large as the database's: a dump is smaller than what it is of."""
+    found = storage_class(cluster, zabbix)
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": str(zabbix.storage)}}}
+    return {"metadata": {"name": "work"}, "spec": spec | ({"storageClassName": found} if found else {})}
+
+
+def secrets(user: ObjectUser | None) -> tuple[Secret, ...]:
+    """Return what the pods read."""
+    database = Secret(
+        name=DATABASE,
+        namespace=NAMESPACE,
+        keys=("username", "password"),
+        source="generated",
+        loss="outage",
+        rotate=f"with the one in namespace {ZABBIX}: until then no dump is taken",
+        readers=(PART,),
+        copy_of=f"{ZABBIX}/{DATABASE}",
+    )
+    keys = (copied_keys(user, NAMESPACE, PART),) if user else ()
+    return (database, *keys, signed("zabbix-backup-client", NAMESPACE, PART))
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.zabbix_backup.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
+DEFINITION = Definition(
+    name="zabbix-backup",
+    tier=Tier.MONITORING,
+    make=zabbix_backup,
+    wanted=lambda cluster: cluster.monitoring.zabbix and cluster.monitoring.zabbix.backup and cluster.storage.objects,
+    absence="no dumps of Zabbix's database go to MinIO",
+    namespaces=(NAMESPACE,),
+    reach=(ZABBIX,),
+    changes=change_rules,
+    shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=zabbix-backup"),)),
+    notes="Dumps are of PostgreSQL's own image, the server's very version. How they are taken, and the way back: "
+    "[operations.md](operations.md#zabbixs-database).",
+)
