@@ -72,15 +72,15 @@ def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, user: Object
     dump = {**target, "history": "true" if item.history else "false"}
     spec = {"workflowTemplateRef": {"name": PART}}
     return [
-        workflow_template(cluster, zabbix, "dump", dump),
-        workflow_template(cluster, zabbix, "restore", {**target, "at": "", "switch": "no"}),
+        workflow_template(cluster, zabbix, "zabbix_backup/dump.yaml", dump),
+        workflow_template(cluster, zabbix, "zabbix_backup/restore.yaml", {**target, "at": "", "switch": "no"}),
         cron_workflow(item, NAMESPACE, LABELS, spec),
     ]
 
 
-def workflow_template(cluster: Cluster, zabbix: Zabbix, name: str, parameters: dict[str, str]) -> Manifest:
+def workflow_template(cluster: Cluster, zabbix: Zabbix, file: str, parameters: dict[str, str]) -> Manifest:
     """Return one of the two: what its file says, with what both share, and this cluster's images and volume."""
-    (made,), (shared,) = (read_objects(f"zabbix_backup/{file}.yaml") for file in (name, "step"))
+    (made,), (shared,) = read_objects(file), read_objects("zabbix_backup/step.yaml")
     images = {"client": client_image(cluster), "database": VERSIONS.of(cluster).images["postgresql"]}
     order, *steps = made["spec"]["templates"]
     spec = {

@@ -23,8 +23,8 @@ CLIENT = "localhost/mc:1"
 HEALTH = 6060
 """Its port is fixed in the program."""
 COREUTILS = (
-    "bash", "cat", "cut", "date", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sleep", "sort", "split", "tail",
-    "timeout", "wc",
+    "bash", "cat", "cut", "date", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sleep", "sort", "split", "stat",
+    "tail", "timeout", "wc",
 )  # fmt: skip
 """All that scripts in MinIO's client image may use beside `mc`."""
 

@@ -24,8 +24,10 @@ from generator.components.zabbix_backup import scripts
 pytestmark = pytest.mark.real
 
 # What PostgreSQL's image holds and the scripts use, and what the client's image does.
-OF_DATABASE = ("awk", "bash", "cut", "cat", "date", "df", "join", "mv", "rm", "sh", "sha256sum", "sort", "stat")
-OF_DATABASE += ("sync", "tail", "wc")
+OF_DATABASE = (
+    "awk", "bash", "cut", "cat", "date", "df", "join", "mv", "rm", "sh", "sha256sum", "sort", "stat", "sync", "tail",
+    "wc",
+)  # fmt: skip
 OF_CLIENT = ("bash", "cut", "date", "mkdir", "mv", "sha256sum", "sort", "timeout")
 USER, PASSWORD = "zabbix-writer", "only-for-this-test"
 (WRITER,) = (user for user in load("ml50").storage.objects.users if user.name == USER)  # type: ignore[union-attr]
@@ -131,10 +133,14 @@ class Place:
         ask = (
             "select format('select %L, md5(coalesce(string_agg(t::text, E''\\n'' order by t::text), '''')) from %I t',"
         )
-        ask += " tablename, tablename) from pg_tables where schemaname = 'public' order by 1 \\gexec"
+        said = self.each(f"{ask} tablename, tablename)", database)
+        return dict(line.split("|") for line in said.splitlines())
+
+    def each(self, statement: str, database: str = "zabbix") -> str:
+        """Make a statement of each table's name, and return what these print."""
+        text = f"{statement} from pg_tables where schemaname = 'public' order by tablename \\gexec"
         command = [*psql(self.folder), "-d", database, "-At"]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, input=ask)
-        return dict(line.split("|") for line in done.stdout.splitlines())
+        return subprocess.run(command, check=True, capture_output=True, text=True, input=text).stdout
 
     def databases(self) -> set[str]:
         return {*self.sql("select datname from pg_database where datname ~ 'zabbix'", "postgres").splitlines()}
@@ -203,8 +209,7 @@ def test_a_dump_is_taken_read_back_and_counted(place: Place) -> None:
     assert record["bytes"] == file.stat().st_size
     assert record["hosts"] == int(place.sql("select count(*) from hosts"))
     assert record["schema"] == int(place.sql("select mandatory from dbversion"))
-    tables = place.sql("select tablename from pg_tables where schemaname = 'public'").split()
-    counts = [int(place.sql(f'select count(*) from "{table}"')) for table in tables]
+    counts = [int(line) for line in place.each("select format('select count(*) from %I', tablename)").splitlines()]
     assert record["rows"] == sum(counts)
     assert record["tables"] == len([count for count in counts if count])
     assert not [*place.work.glob("*.part")]
