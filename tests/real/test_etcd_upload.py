@@ -60,7 +60,7 @@ class Pod:
             "LOOK": "`systemctl status etcd-snapshot` there",
             "NAME": "etcd",
             "SINCE": str(int(time.time())),
-            "MAX_AGE": "60",
+            "MAX_AGE": "900",
             "TARGET_URL": self.server.url,
             "TARGET_BUCKET": BUCKET,
             "TARGET_ACCESS_KEY": USER,
@@ -184,7 +184,7 @@ def test_what_is_wrong_is_told_and_nothing_is_recorded(pod: Pod, wrong: str, why
         content[len(content) // 2] ^= 1
         newest.write_bytes(content)
     changed = {
-        "old": {"SINCE": str(int(time.time()) + 120)},
+        "old": {"SINCE": str(int(time.time()) + 1800)},
         "keys": {"TARGET_SECRET_KEY": "another"},
         "bucket": {"TARGET_BUCKET": "another"},
     }.get(wrong, {})
