@@ -51,13 +51,15 @@ GROUPS = (
     Group(300, ("test_rehearse",)),
     Group(400, ("test_twin_frameworks",)),
     Group(460, ("test_live_workflows", "test_images_pulled")),
-    Group(300, ("test_live_nodes", "test_twin_nodes")),
     Group(300, ("test_live_status", "test_live_files")),
-    Group(120, ("test_fleet_pods",)),
     Group(240, ("test_live_init",)),
     Group(240, ("test_live_bootstrap_argocd",)),
     Group(300, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
     Group(530, ("test_rehearse_argocd",)),
+    Group(300, ("test_twin_nodes",)),
+    Group(300, ("test_live_nodes",)),
+    Group(180, ("test_live_etcd_backup",)),
+    Group(180, ("test_fleet_pods",)),
 )
 """The promises of queues and of Argo CD first, as `make test-twin` measured them on two cores."""
 
