@@ -40,7 +40,7 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group(420, ("test_twin", "test_twin_attacks")),
+    Group(440, ("test_twin", "test_twin_attacks", "test_twin_without_kueue")),
     Group(240, ("test_argocd", "test_argocd_lua")),
     Group(240, ("test_twin_fair",)),
     Group(240, ("test_twin_mig",)),

@@ -127,3 +127,7 @@ def test_what_does_not_start_gives_its_quota_back(twin: "Twin", member: "Members
         eventually("it is evicted", lambda: vision.has("train", "Evicted", "PodsReadyTimeout"))
         eventually("its pods are gone", lambda: not vision.pods("train"))
         vision.prepare("small", pods=2)
+        # Kueue tries it anew by itself, and it runs once there are nodes for all of it.
+        vision.delete("small")
+        twin.leave(TRAINING, 5)
+        vision.runs("train", 5)
