@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from apiserver import programs, sources
 from firewalled import behind
 from msgspec import structs
 from reference import load
@@ -16,7 +15,9 @@ from generator.components import compose
 from generator.model.cluster import Cluster
 from generator.rules.node_ports import let_in, taken_once
 
+pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
+
 CHARTS = {
     "cilium": "cilium",
     "cert-manager": "cert-manager",
@@ -29,6 +30,8 @@ CLUSTERS = [behind(load(name)) for name in ("ml50", "a30-bench", "gpu-serving")]
 
 def inflated(cluster: Cluster, folder: Path) -> Built:
     """Return what the charts make of a cluster."""
+    from apiserver import programs, sources
+
     (helm,) = programs("helm")
     found = []
     for component in compose(cluster):
