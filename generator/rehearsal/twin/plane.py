@@ -221,7 +221,9 @@ def _controllers(name: str, address: Address) -> list[str]:
         "--use-service-account-credentials=true",
         "--controllers=*",
         "--node-monitor-period=1s",
-        "--node-monitor-grace-period=60s",
+        # Silence says only that this machine is busy, or that the API server was away: KWOK, other than kubelet, never
+        # makes pods Ready again that were made not Ready with their node.
+        "--node-monitor-grace-period=3600s",
     ]
 
 
