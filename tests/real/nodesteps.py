@@ -29,12 +29,12 @@ NODES = "/api/v1/nodes"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:"
 TIMES = {
     "ANSWER_PORT": "",
-    "JOIN_SECONDS": "30",
-    "READY_SECONDS": "30",
-    "BURN_IN_SECONDS": "60",
-    "STORAGE_SECONDS": "30",
+    "JOIN_SECONDS": "120",
+    "READY_SECONDS": "120",
+    "BURN_IN_SECONDS": "240",
+    "STORAGE_SECONDS": "120",
     "GANG_SECONDS": "0",
-    "DRAIN_SECONDS": "40",
+    "DRAIN_SECONDS": "120",
     "MOMENT": "0.2",
 }
 
@@ -51,10 +51,12 @@ class Steps:
     def api(self) -> "Plane":
         return self.twin.api
 
-    def install(self, cluster: Cluster) -> None:
-        """Apply what is rendered, but for Argo's kinds; and what the operations find of other components."""
+    def install(self, cluster: Cluster, security: str = "restricted") -> None:
+        """Apply what is rendered, but for Argo's kinds; and what the operations find of other components. `security` is
+        what Pod Security demands of the pods.
+        """
         made = node_operations(cluster)
-        self.api.namespace(NAMESPACE, {"pod-security.kubernetes.io/enforce": "restricted"})
+        self.api.namespace(NAMESPACE, {"pod-security.kubernetes.io/enforce": security})
         self.api.namespace(ROOK)
         assert cluster.storage.scratch
         shared = [one for each in made.operations for one in each.templates if one["kind"] == "ConfigMap"]
@@ -100,7 +102,7 @@ class Steps:
     def step(self, operation: str, step: str, node: str, **told: str) -> tuple[int, str]:
         """Run a step: its exit code, and what it said."""
         process = self.begin(operation, step, node, **told)
-        said, _ = process.communicate(timeout=150)
+        said, _ = process.communicate(timeout=240)
         assert "Traceback" not in said, said
         return process.returncode, said
 
@@ -164,13 +166,16 @@ class Steps:
         )
 
     def disk(self, node: str, number: int) -> None:
-        """Let the static provisioner have found a scratch disk."""
+        """Let the static provisioner have found a scratch disk; one that was used, it has wiped and found again."""
+        name = f"local-{node}-{number}"
+        self.api.request("DELETE", f"/api/v1/persistentvolumes/{name}")
+        self.api.wait(f"{name} has gone", lambda: self.api.get(f"/api/v1/persistentvolumes/{name}") is None)
         term = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
         self.api.apply(
             {
                 "apiVersion": "v1",
                 "kind": "PersistentVolume",
-                "metadata": {"name": f"local-{node}-{number}"},
+                "metadata": {"name": name},
                 "spec": {
                     "accessModes": ["ReadWriteOnce"],
                     "capacity": {"storage": "3Ti"},

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.twin
 
 NEW = "gpu-15"
 GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
-MOMENTS = ["-p", "answer-port=", "-p", "ready-seconds=240", "-p", "join-seconds=240", "-p", "burn-in-seconds=240"]
+MOMENTS = ["-p", "answer-port=", "-p", "ready-seconds=900", "-p", "join-seconds=900", "-p", "burn-in-seconds=900"]
+PATIENCE = 400.0
+"""Seconds: a step is a pod, which takes five on an idle machine, and a minute on one with much else to do."""
 
 
 class Machines:
@@ -63,7 +65,7 @@ class Site(Gen):
         )
 
     def until(self, what: str, check: Callable[[], object]) -> None:
-        if not any(check() for _ in tries(150)):
+        if not any(check() for _ in tries(PATIENCE)):
             pytest.fail(f"{what}: not in time\n{self.gen('list').stdout}")
 
     def ended(self, run: str) -> str:
@@ -107,7 +109,7 @@ def site() -> Iterator[Site]:
         stack.enter_context(nodes_beside(api))
         api.install("kueue/v0.18.3/crds")
         steps = Steps(Machines(api, machines), folder / "scripts")  # type: ignore[arg-type]
-        steps.install(cluster)
+        steps.install(cluster, security="privileged")  # they are in the machine's own network
         steps.ceph("HEALTH_OK")
         api.apply(record(cluster))
         for operation in node_operations(cluster).operations:

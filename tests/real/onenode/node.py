@@ -201,7 +201,8 @@ def _kubelet(api: Plane, made: Node, port: int, health: int) -> list[str]:
         "makeIPTablesUtilChains": False,
         "failSwapOn": False,
         "enforceNodeAllocatable": [],
-        # Another node of this machine would take the groups of these pods for those of pods that are gone, and end them.
+        # Another node of this machine would take the groups of these pods for those of pods that are gone, and end
+        # them.
         "cgroupsPerQOS": False,
         "imageGCHighThresholdPercent": 100,
         "imageGCLowThresholdPercent": 99,
