@@ -28,6 +28,8 @@ PAUSE = "localhost/pause:1"
 KERNEL = Path("/proc/sys")
 SET_BY_KUBELET = ("kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory")
 NEEDED = ("containerd", "ctr", "runc")
+CONTROL_GROUP = Path("/sys/fs/cgroup/cpu/k8s.io")
+"""Where containerd puts all containers."""
 
 
 class Node:
@@ -77,6 +79,7 @@ def node(api: Plane) -> Iterator[Node]:
         start(_address_of_pods(api))
         stack.callback(_unmount, folder)
         start(running(folder / "containerd", _containerd(folder), made.socket.exists))
+        _weigh()
         stack.callback(made.clear)
         made.load(_pause(folder))
         port, health = free_ports(2)
@@ -95,6 +98,16 @@ def _settings_kept() -> Iterator[None]:
     finally:
         for name, value in before.items():
             (KERNEL / name).write_text(value)
+
+
+def _weigh() -> None:
+    """Let pods weigh as much as two processors, as below kubelet's own group: all together they would be given no more
+    than any one program of the machine.
+    """
+    if CONTROL_GROUP.parent.is_dir():
+        with contextlib.suppress(OSError):
+            CONTROL_GROUP.mkdir(exist_ok=True)
+            (CONTROL_GROUP / "cpu.shares").write_text("2048")
 
 
 @contextlib.contextmanager
