@@ -61,7 +61,9 @@ class Address(Struct, frozen=True):
             "current-context": "twin",
         }
         file = self.folder / f"{name.replace(':', '-')}.kubeconfig"
-        file.write_text(json.dumps(config))
+        text = json.dumps(config)
+        if not file.exists() or file.read_text() != text:  # a program that starts meanwhile must find it whole
+            file.write_text(text)
         return file
 
 

@@ -13,15 +13,15 @@ from twin.plane import Plane
 from generator.components.argo_workflows import NAMESPACE, argo_workflows
 from generator.components.minio.settings import CLIENT_IMAGE
 from generator.model.cluster import Cluster
-from generator.rehearsal.twin.running import listens, running
+from generator.rehearsal.twin.running import running
 from onenode.images import files as files_of
 from onenode.images import image
 from onenode.node import Node
 
 EXECUTOR = "localhost/argoexec:v4.0.2"
 CLIENT = "localhost/mc:1"
-HEALTH = 6060
-"""Its port is fixed in the program."""
+STARTED = "Starting Workflow Controller"
+"""What it logs. The port of its health is fixed in the program: another one of this machine may have it."""
 COREUTILS = (
     "bash", "cat", "cut", "date", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sleep", "sort", "split", "stat",
     "tail", "timeout", "wc",
@@ -41,7 +41,8 @@ def argo(api: Plane, node: Node, cluster: Cluster) -> Iterator[None]:
     folder = api.address.folder / "workflow-controller"
     words = [controller, f"--kubeconfig={api.address.kubeconfig('admin')}", f"--namespace={NAMESPACE}"]
     env = {"LEADER_ELECTION_DISABLE": "true", "DEFAULT_REQUEUE_TIME": "1s"}
-    with running(folder, words, lambda: listens(HEALTH), **env) as process:
+    log = folder / "env.log"
+    with running(folder, words, lambda: STARTED in log.read_text(), **env) as process:
         try:
             yield
         finally:
