@@ -57,9 +57,9 @@ GROUPS = (
     Group(300, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
     Group(530, ("test_rehearse_argocd",)),
     Group(300, ("test_twin_nodes",)),
-    Group(300, ("test_live_nodes",)),
+    Group(420, ("test_live_nodes",)),
     Group(180, ("test_live_etcd_backup",)),
-    Group(180, ("test_fleet_pods",)),
+    Group(420, ("test_fleet_pods",)),
 )
 """The promises of queues and of Argo CD first, as `make test-twin` measured them on two cores."""
 
