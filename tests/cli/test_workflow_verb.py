@@ -55,8 +55,8 @@ def test_what_can_be_run_is_listed(gen: Gen) -> None:
     assert "0 17 * * *" in out
     assert "nothing runs, and no run is kept" in out
     data = json.loads(gen("list", "--output", "json")[1])
-    ways = {f"{way}-{name}" for way in ("backup", "restore") for name in ("datasets", "checkpoints")}
-    assert {one["name"] for one in data["operations"]} == {"backup", *ways}
+    ways = {f"{way}-{name}" for way in ("backup", "restore", "drill") for name in ("datasets", "checkpoints")}
+    assert {one["name"] for one in data["operations"]} == {"backup", "drill", *ways}
 
 
 def test_a_schedule_is_run_with_its_values_and_found_as_its_backup(gen: Gen, there: LiveCluster) -> None:

@@ -395,7 +395,8 @@ def test_an_upgrade_begins_with_a_backup_and_takes_each_node_from_drain_to_uncor
     text = str(steps(ml50)).partition("another version of Kubernetes")[2]
     words = (
         "Back up etcd", "copy this whole folder anew", "kubeadm's package first", "prepare.sh", "kubeadm upgrade apply",
-        "kubeadm upgrade node", "kubectl drain", "kubelet and kubectl", "restart kubelet", "kubectl uncordon",
+        "kubeadm upgrade node", "kubectl drain", "kubectl uncordon NODE` gives it up", "kubelet and kubectl",
+        "restart kubelet", "Last `kubectl uncordon",
     )  # fmt: skip
     places = [text.find(word) for word in words]
     assert -1 not in places

@@ -371,9 +371,7 @@ def test_a_database_that_is_gone_comes_back(place: Place) -> None:
     assert place.databases() == {"zabbix"}
 
 
-@pytest.mark.parametrize(
-    ("program", "turn", "after"), [("psql", 5, 0), ("pg_restore", 1, 0.3), ("pg_restore", 2, 0.1), ("psql", 8, 0)]
-)
+@pytest.mark.parametrize(("program", "turn", "after"), [("psql", 5, 0), ("pg_restore", 1, 0.3), ("pg_restore", 2, 0.1)])
 def test_a_restore_may_be_killed_and_run_again(place: Place, program: str, turn: int, after: float) -> None:
     before = place.content()
     place.at_hand(place.dumped()[0])
