@@ -47,7 +47,7 @@ test: $(DEVELOP)
 real-programs: $(DEVELOP)
 	$(BIN)/python tools/real.py helm registry mc etcd etcdctl etcdutl age minio kube-apiserver kubeadm external-secrets >/dev/null
 	$(BIN)/python tools/containerd_loader.py >/dev/null
-	$(BIN)/python tools/sources.py mpi-operator >/dev/null
+	$(BIN)/python tools/sources.py mpi-operator gateway-api >/dev/null
 
 twin-programs: real-programs
 	$(BIN)/python tools/real.py >/dev/null

@@ -72,10 +72,18 @@ def of_the_store() -> Path:
     return Path(program).resolve().with_name("crds.yaml")
 
 
+def fetched(name: str) -> Path:
+    """A source of `tools/sources.py`."""
+    from apiserver import sources
+
+    return sources(name)
+
+
 def crds(cluster: "Cluster") -> Iterator["Manifest"]:
     folders = dict.fromkeys(folder for name in CATALOGUE for folder in schemas_of(name, cluster))
     files = [path for folder in folders for path in sorted((SHARED / folder).rglob("*.yaml"))]
     files += [of_the_store()] if cluster.site.secrets else []
+    files += sorted(fetched("gateway-api").glob("*.yaml")) if cluster.networks.exposure else []
     read = (one for path in files if CRD.encode() in path.read_bytes() for one in documents(path.read_bytes()))
     return (one for one in read if isinstance(one, dict) and one.get("kind") == CRD)
 
@@ -124,7 +132,12 @@ def test_every_pod_is_admitted_to_its_namespace(judging: tuple[ApiConnection, An
         store(api, f"/apis/scheduling.k8s.io/v1/priorityclasses/{one.name}", one.manifest)
     asked = list(pods(reference))
     metadata = [{"labels": one.labels, "generateName": "a-", "namespace": one.namespace} for one in asked]
-    bodies = [{"metadata": own, "spec": with_claims(one)} for own, one in zip(metadata, asked, strict=True)]
+    claimed = {
+        (template.namespace, claim["metadata"]["name"])
+        for template in reference.of("WorkflowTemplate")
+        for claim in template.spec.get("volumeClaimTemplates", ())
+    }
+    bodies = [{"metadata": own, "spec": with_claims(one, claimed)} for own, one in zip(metadata, asked, strict=True)]
     answers = [(one, refusal(api, one.namespace, body)) for one, body in zip(asked, bodies, strict=True)]
     assert asked
     assert [f"{one.maker.file}: {why}" for one, why in answers if why] == []
@@ -152,12 +165,16 @@ def pod(**spec: object) -> Any:
     return {"metadata": {"name": "x"}, "spec": {"containers": [container], **spec}}
 
 
-def with_claims(one: Any) -> Any:
-    """A StatefulSet gives each of its pods claims of its own: here they are volumes that say nothing."""
+def with_claims(one: Any, claimed: set[tuple[str, str]]) -> Any:
+    """A StatefulSet gives each of its pods claims of its own, a workflow all of them: here they are volumes that say
+    nothing.
+    """
     volumes = [
         {"name": own["name"], "emptyDir": {}} if own.get("ephemeral") == {} else own
         for own in one.spec.get("volumes", ())
     ]
+    if one.maker.group == "argoproj.io":
+        volumes += [{"name": name, "emptyDir": {}} for namespace, name in claimed if namespace == one.namespace]
     return {**one.spec, "volumes": volumes}
 
 

@@ -82,7 +82,7 @@ def test_quotas_take_raw_room_by_how_their_pools_are_kept(ml50: Cluster) -> None
     assert [room.taken // TIB for room in hdd.rooms] == [1800, 1050], "4+2 of 1200 and 700 TiB"
     assert sum(room.taken for room in nvme.rooms) < nvme.fillable < nvme.raw
     assert objects.fillable * 2 == objects.raw
-    assert [room.quota for room in objects.rooms] == [300 * 10**12, 200 * 10**12, 10**12, 20 * 10**12]
+    assert [room.quota for room in objects.rooms] == [n * 10**12 for n in (300, 200, 1, 5, 20)]
     assert scratch.fillable == scratch.raw == 15 * 2 * 3840 * 10**9
 
 
