@@ -153,7 +153,7 @@ def test_a_target_with_another_ca_is_red(pair: Pair) -> None:
 )
 def test_a_missing_right_is_red(pair: Pair, side: str, rights: list[str], phase: str) -> None:
     pair.user(side, *rights)
-    pair.more |= {"OBJECTS": "1", "BYTES": "1", "MOVING": "0", "SAMPLED": "0"}
+    pair.more |= {"OBJECTS": "1", "BYTES": "1", "MOVING": "0", "SAMPLED": "0", "LISTED": "0"}
     code, said = pair.run(phase)
     assert code == 1, said
     assert "error:" in said
