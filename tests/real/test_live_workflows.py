@@ -213,6 +213,7 @@ def test_a_backup_is_tried_and_what_came_of_it_is_told(site: Site) -> None:
     no_metric_was_refused(site, run_of(good))
     no_metric_was_refused(site, run_of(bad))
     assert len(site.mc("--json", "ls", prefix).splitlines()) == 1
+    assert site.backup().returncode == 0  # for those who come after: it is whole again
 
 
 def no_metric_was_refused(site: Site, name: str) -> None:
