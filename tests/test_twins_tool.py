@@ -68,7 +68,8 @@ def test_what_does_not_fit_is_left_out_and_told(
 def test_what_overruns_is_ended_by_an_interrupt(tmp_path: Path, twins: dict[str, Any]) -> None:
     mark = tmp_path / "torn-down"
     script = f"""
-import pathlib, time
+import pathlib, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     print("ready", flush=True)
     time.sleep(300)

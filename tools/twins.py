@@ -149,6 +149,8 @@ def failed_again(failed: Sequence[Group], clock: Clock, folder: Path) -> list[Gr
 
 def main(seconds: float) -> int:
     """Run what fits; returns the exit code."""
+    # A shell has programs in its background ignore interrupts, and those that they begin as well.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     clock, waiting = Clock(seconds), list(GROUPS)
     with tempfile.TemporaryDirectory(prefix="gen-twins-") as name:
         ended = list(outcomes(waiting, clock, Path(name)))

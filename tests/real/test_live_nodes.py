@@ -202,32 +202,3 @@ def test_a_node_is_emptied(site: Site, machine: str) -> None:
     assert site.steps.node(machine)["spec"]["unschedulable"] is True
     assert not [one for one in site.api.items(pods) if one["spec"].get("nodeName")]
     site.steps.undeploy("default", "service")
-
-
-def test_a_removal_that_is_killed_goes_on(site: Site, machine: str) -> None:
-    site.steps.join(machine)
-    site.steps.deployment("default", "kept", machine, tolerates=(GPU, "gen.internal/inference"))
-    budget = {"minAvailable": 1, "selector": {"matchLabels": {"one": "kept"}}}
-    metadata = {"name": "keep-it", "namespace": "default"}
-    site.api.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget})
-    at = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/keep-it"
-    site.until("the budget has counted", lambda: site.api.get(at).get("status", {}).get("currentHealthy") == 1)
-    run = site.begin("node-removal", machine)
-    site.until("it waits", lambda: "disruption budget keep-it needs 1" in site.said(run))
-    assert site.gen("stop", run).returncode == 0
-    assert site.ended(run) == "Failed"
-    assert f"go on with `gen workflow retry {run}`" in site.said(run)
-    site.api.request("DELETE", at)
-    again = site.gen("retry", run, "--watch")
-    assert again.returncode == 0, again.stdout
-    site.steps.undeploy("default", "kept")
-
-
-def test_a_second_run_on_a_node_waits(site: Site, machine: str) -> None:
-    first = site.begin("node-expansion", machine, *MOMENTS)
-    site.reaches(first, "join")
-    second = site.begin("node-expansion", machine, *MOMENTS)
-    site.until("it waits", lambda: shown(site, second)["phase"] == "Pending")
-    for run in (second, first):
-        assert site.gen("stop", run).returncode == 0
-        assert site.ended(run) == "Failed"
