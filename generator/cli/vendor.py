@@ -83,11 +83,7 @@ def command(  # noqa: PLR0913 - the verb's options
     """
     begun = perf_counter()
     root = root_of(directory)
-    if update and (only_check or shard):
-        why = "--check changes nothing" if only_check else "a part writes no cluster file"
-        raise UsageError(f"--update changes versions and {why}: give one of the two")
-    if components and shard:
-        raise UsageError("--shard is for whatever is not vendored or stale: give it without COMPONENT")
+    _refuse(components, shard, update=update, only_check=only_check)
     refuse_mixed(Parts(shard, to), (clusters,), writes=not (only_check or dry_run))
     inputs, chosen = inputs_of(root), narrowed(root, clusters, None, shard)
     change = _moved(root, [] if chosen is None else load(root, chosen), components, update=update)
@@ -108,11 +104,25 @@ def command(  # noqa: PLR0913 - the verb's options
     show(report, options, change.told, perf_counter() - begun)
     if to and report.outcome and not report.refused:
         kept(to, share_of(root, Shard.parse(shard or ""), inputs, report.outcome, report.used), output)
-    if dry_run and not report.refused and report.outcome and report.outcome.plan.changes and output != "json":
-        say("next: the same without --dry-run")
-    if _wrote(report, options) and output != "json":
-        say(after_writing(root))
+    if output != "json":
+        _say_next(root, report, options, dry_run=dry_run)
     return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
+
+
+def _refuse(components: tuple[str, ...], shard: str | None, *, update: bool, only_check: bool) -> None:
+    """Refuse what cannot be asked for at once."""
+    if update and (only_check or shard):
+        why = "--check changes nothing" if only_check else "a part writes no cluster file"
+        raise UsageError(f"--update changes versions and {why}: give one of the two")
+    if components and shard:
+        raise UsageError("--shard is for whatever is not vendored or stale: give it without COMPONENT")
+
+
+def _say_next(root: Path, report: Report, options: Options, *, dry_run: bool) -> None:
+    if dry_run and not report.refused and report.outcome and report.outcome.plan.changes:
+        say("next: the same without --dry-run")
+    if _wrote(report, options):
+        say(after_writing(root))
 
 
 def _moved(root: Path, loaded: list[Loaded], components: tuple[str, ...], *, update: bool) -> Moved:
