@@ -85,7 +85,8 @@ def command(  # noqa: PLR0913 - the verb's options
     root = root_of(directory)
     _refuse(components, shard, update=update, only_check=only_check)
     refuse_mixed(Parts(shard, to), (clusters,), writes=not (only_check or dry_run))
-    inputs, chosen = inputs_of(root), narrowed(root, clusters, None, shard)
+    inputs = inputs_of(root) if to else ""
+    chosen = narrowed(root, clusters, None, shard)
     change = _moved(root, [] if chosen is None else load(root, chosen), components, update=update)
     if any(one.wrong for one in change.loaded):
         return nothing_written(change.loaded, output)

@@ -47,7 +47,6 @@ def daemon_set(cluster: Cluster, name: str, pool: Pool, tools: str) -> Manifest:
     a time, so that the registry and the network have room for jobs.
     """
     labels = {"app.kubernetes.io/name": "pulled-images", POOL: name}
-    machines = [machine for machine in cluster.machines if machine.pool == name]
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
@@ -59,7 +58,7 @@ def daemon_set(cluster: Cluster, name: str, pool: Pool, tools: str) -> Manifest:
                 "metadata": {"labels": labels},
                 "spec": {
                     "nodeSelector": {POOL: name},
-                    "tolerations": tolerations(machines),
+                    "tolerations": tolerations(cluster.in_pools(name)),
                     **pod(pool.images, tools, sandbox(cluster)),
                 },
             },
