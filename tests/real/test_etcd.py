@@ -62,6 +62,20 @@ def test_the_newest_are_kept_and_what_is_not_whole_goes(one: Site) -> None:
     assert len(records(machine)) == 2
 
 
+def test_a_second_snapshot_in_the_same_second_leaves_the_first_as_it_is(one: Site) -> None:
+    (machine,) = one.machines
+    alone(machine)
+    newest = max(machine.out.glob("*.json"))
+    coming = [(datetime.now(UTC) + timedelta(seconds=more)).strftime("%Y%m%dT%H%M%SZ") for more in range(4)]
+    for name in set(coming) - {newest.stem}:
+        for suffix in (".json", ".db.age"):
+            shutil.copy(newest.with_suffix(suffix), machine.out / f"{name}{suffix}")
+    there = {file.name: file.stat().st_ino for file in machine.out.iterdir()}
+    done = machine.snapshot()
+    assert done.returncode == 0, done.stderr
+    assert there.items() < {file.name: file.stat().st_ino for file in machine.out.iterdir()}.items()
+
+
 def aged(machine: Machine, *days: int) -> list[str]:
     """Put copies of the newest snapshot beside it as if they were so old; returns all names, the oldest first."""
     newest = max(machine.out.glob("*.json"))

@@ -143,12 +143,19 @@ put() { # the new snapshot beside the others
   sync "$out"
 }
 
+moment() { # the time of the new snapshot, which is its name: two within a second would be one
+  while
+    taken=$(date +%s)
+    stamp=$(date -u -d "@$taken" +%Y%m%dT%H%M%SZ)
+    [ -e "$out/$stamp.json" ]
+  do sleep 1; done
+}
+
 begin
 prune
 room
 client --command-timeout=30s endpoint health >/dev/null || fail "etcd at $endpoint is not healthy: see \`crictl logs\` of its container"
-taken=$(date +%s)
-stamp=$(date -u -d "@$taken" +%Y%m%dT%H%M%SZ)
+moment
 last=$(find "$out" -name '*.json' | sort | tail -n 1)
 client snapshot save /work/new.db >/dev/null || fail "etcd at $endpoint gave no snapshot"
 prove
