@@ -128,7 +128,8 @@ def _check_files(  # noqa: PLR0913 - the verb's options
 ) -> int:
     """Check cluster files, and nothing that is rendered of them. Of what is `committed` HEAD says the same."""
     root = None if paths else root_of(directory)
-    look = Look.at(root) if root and output == "text" else None
+    # It looks at every file of the repository: not for a few clusters of many.
+    look = Look.at(root) if root and output == "text" and not clusters else None
     read = _of_repository(root, clusters) if root else _given(paths)
     accepted, waived = zip(*map(_accepted, read), strict=True)
     loaded = _foreseen(root, accepted, whole=not clusters) if root and not committed else accepted
@@ -139,7 +140,7 @@ def _check_files(  # noqa: PLR0913 - the verb's options
     if output == "text":
         _end(loaded, waived)
         if root and not failed:
-            say(_next(root, loaded, look, whole=not clusters))
+            say(_next(root, loaded, look))
     return int(failed)
 
 
@@ -195,7 +196,7 @@ def _end(loaded: Sequence[Loaded], waived: Iterable[Sequence[tuple[Waiver, int]]
     say(summary(loaded))
 
 
-def _next(root: Path, loaded: Sequence[Loaded], look: Look | None, *, whole: bool) -> str:
+def _next(root: Path, loaded: Sequence[Loaded], look: Look | None) -> str:
     """Return what comes next: what the last render left tells it; where others have rendered since, as after `git
     pull`, what a render would change. Nothing is rendered only for that while somebody edits a cluster file.
     """
@@ -206,7 +207,7 @@ def _next(root: Path, loaded: Sequence[Loaded], look: Look | None, *, whole: boo
         return NOTHING
     if _begun(root, loaded, look) or not _stand(root, loaded):
         return RENDER
-    if look and whole:
+    if look:
         look.keep()
     return NOTHING
 

@@ -1,7 +1,9 @@
 """Which clusters a commit reaches, in a repository of several that are rendered."""
 
+import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +73,29 @@ def test_a_cluster_file_reaches_its_cluster(root: Path, capsys: pytest.CaptureFi
     commit(root)
     assert run(["render", "--check", "-C", str(root), "--since", base]) == 0
     assert run(["check", "-C", str(root), "--since", base]) == 0
+
+
+@pytest.mark.parametrize("words", [["check"], ["render", "--check"], ["diff"]], ids=" ".join)
+def test_what_other_clusters_are_rendered_as_is_not_even_listed(
+    root: Path, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The cost follows the change: a repository may hold a thousand."""
+    base = git(root, "rev-parse", "HEAD")
+    edit(root, "clusters/two/cluster.yaml", "gpus: 8", "gpus: 4")
+    assert run(["render", "-C", str(root)]) == 0
+    commit(root)
+    listed: list[str] = []
+    scan = os.scandir
+
+    def listing(path: Any = ".") -> "os._ScandirIterator[Any]":
+        listed.append(str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", listing)
+    given = [base, "HEAD"] if words == ["diff"] else ["--since", base]
+    assert run([*words, "-C", str(root), *given]) == 0, capsys.readouterr()
+    others = {f"{top}/{name}" for top in ("overlays", "clusters") for name in ("one", "three")}
+    assert not [path for path in listed if any(f"{path}/".find(f"/{other}/") >= 0 for other in others)]
 
 
 def test_a_branch_that_others_went_on_from_reaches_only_its_own(root: Path) -> None:
