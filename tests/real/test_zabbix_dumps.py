@@ -335,13 +335,22 @@ def test_dump_damage_restore_compare_switch_and_back(minio: Place) -> None:
         assert place.content() == before
         assert len(place.databases()) == 2
     assert "in place already" in done.stdout
+    # What was measured since the switch outlives the way back and the next restore.
+    place.sql("insert into history values (3, 1, 1, 1)")
+    since = place.content()
     for _ in range(2):
         done = place.run("restore.sh", "undo")
         assert done.returncode == 0, done.stdout + done.stderr
         assert place.content() == damaged
-        assert place.databases() == {"zabbix", "zabbix_restored"}
-    assert place.run("restore.sh", "switch").returncode == 0
+    assert "undone already" in done.stdout
+    refused = place.run("restore.sh", "switch")
+    assert (refused.returncode, "run this with switch=no first" in refused.stderr) == (2, True)
+    for step in ("restore", "switch"):
+        assert (done := place.run("restore.sh", step)).returncode == 0, done.stdout + done.stderr
     assert place.content() == before
+    (undone,) = {name for name in place.databases() if "undone" in name}
+    assert place.content(undone) == since
+    assert len(place.databases()) == 3
     for name in place.databases() - {"zabbix"}:
         place.sql(f"drop database {name}", "postgres")
 
@@ -368,6 +377,11 @@ def test_a_database_that_is_gone_comes_back(place: Place) -> None:
     done = place.run("restore.sh", "switch")
     assert done.returncode == 0, done.stdout + done.stderr
     assert place.content() == before
+    # One of an older switch is not what this one replaced.
+    place.sql("create database zabbix_before_20260101_000000", "postgres")
+    refused = place.run("restore.sh", "undo")
+    assert (refused.returncode, "nothing to bring back" in refused.stderr) == (2, True)
+    place.sql("drop database zabbix_before_20260101_000000", "postgres")
     assert place.databases() == {"zabbix"}
 
 

@@ -2,7 +2,7 @@
 # Put a dump of Zabbix's database in its place: restore.sh restore | switch | undo
 #   restore  $WORK/zabbix.dump becomes the database zabbix_restored, and is counted there; the live one is not touched
 #   switch   zabbix_restored takes the place of zabbix, which stays as zabbix_before_TIME
-#   undo     the database that the last switch replaced comes back, and the restored one is zabbix_restored again
+#   undo     the database that this switch replaced comes back, and the one that was live since stays as zabbix_undone_TIME
 # The last two only while nobody is connected. Each may be killed and run again.
 # Exit code 1: trouble that may pass. Exit code 2: a verdict, trying again does not help.
 # shellcheck source=SCRIPTDIR/database.sh
@@ -16,7 +16,7 @@ there() { # database
   [[ $(sql "$outside" <<<"select count(*) from pg_database where datname = '$1'") == 1 ]]
 }
 
-word_on() { # database: what `restore` or `switch` wrote on it
+word_on() { # database: what `restore`, `switch` or `undo` wrote on it
   sql "$outside" <<<"select shobj_description(oid, 'pg_database') from pg_database where datname = '$1'"
 }
 
@@ -32,7 +32,8 @@ SQL
   needs=$(sql "$outside" <<<"select coalesce(max(pg_database_size(oid)), 0) from pg_database where datname = '$DATABASE'")
   ((needs >= 4 * $(stat -c %s "$WORK/zabbix.dump"))) || needs=$((4 * $(stat -c %s "$WORK/zabbix.dump")))
   ((free > needs + needs / 4)) || verdict "the database's volume has $free bytes left, and a second database of about" \
-    "$needs would be in it: make the volume larger (monitoring.zabbix.storage), or drop a database zabbix_before_* there"
+    "$needs would be in it: make the volume larger (monitoring.zabbix.storage), or drop a database zabbix_before_* or" \
+    "zabbix_undone_* there"
 }
 
 restore() {
@@ -77,17 +78,13 @@ SQL
     "\`kubectl -n zabbix scale deployment zabbix-server zabbix-web --replicas=0\`"
 }
 
-rename() { # from to, again and again: all of it or nothing
-  local text='begin;'
-  while (($#)); do
-    text+=" alter database $1 rename to $2;"
-    shift 2
-  done
-  sql "$outside" <<<"$text commit;" || trouble "the databases could not be renamed; none was"
+at_once() { # SQL: all of it or nothing
+  sql "$outside" <<<"begin; $1; commit;" || trouble "the databases could not be renamed; none was"
 }
 
+# The word on the live database says which one it replaced: the newest zabbix_before_* may be of another switch.
 switch() {
-  local word before
+  local word before=nothing
   if ! there "$new"; then
     word=$(word_on "$DATABASE")
     [[ $word == 'gen: dump of '* ]] || verdict "there is no database $new: run this with switch=no first"
@@ -97,27 +94,29 @@ switch() {
   word=$(word_on "$new")
   [[ $word == 'gen: dump of '* ]] || verdict "$new was not restored to its end: run this with switch=no first"
   nobody_connected
-  if there "$DATABASE"; then
-    before="${DATABASE}_before_$(date +%Y%m%d_%H%M%S)"
-    rename "$DATABASE" "$before" "$new" "$DATABASE"
-  else
-    rename "$new" "$DATABASE"
-  fi
-  say "$DATABASE is ${word#gen: }${before:+; the former one is $before}. Start zabbix-server and zabbix-web again"
+  if there "$DATABASE"; then before="${DATABASE}_before_$(date +%Y%m%d_%H%M%S)"; fi
+  at_once "$(if [[ $before != nothing ]]; then printf 'alter database %s rename to %s; ' "$DATABASE" "$before"; fi
+    printf "alter database %s rename to %s; comment on database %s is '%s, which replaced %s'" \
+      "$new" "$DATABASE" "$DATABASE" "$word" "$before")"
+  say "$DATABASE is ${word#gen: }; in its place was $before. Start zabbix-server and zabbix-web again"
 }
 
 undo() {
-  local before
-  if there "$new"; then
-    say "$new is beside $DATABASE, not in its place: there is nothing to undo"
-    return
-  fi
-  [[ $(word_on "$DATABASE") == 'gen: dump of '* ]] || verdict "$DATABASE is no restored one: there is nothing to undo"
-  before=$(sql "$outside" <<<"select max(datname) from pg_database where datname ~ '^${DATABASE}_before_[0-9_]+$'")
-  [[ $before ]] || verdict "there is no former database ${DATABASE}_before_*"
+  local word before undone
+  word=$(word_on "$DATABASE")
+  case $word in
+    'gen: in place again '*) say "undone already: ${word#gen: }"; return ;;
+    'gen: dump of '*', which replaced nothing') verdict "the switch to this ${word#gen: }: there is nothing to bring back" ;;
+    'gen: dump of '*', which replaced '*) before=${word##* } ;;
+    *) verdict "$DATABASE was not put in its place by a switch: there is nothing to undo" ;;
+  esac
+  there "$before" || verdict "$before, which this database replaced, is gone"
   nobody_connected
-  rename "$DATABASE" "$new" "$before" "$DATABASE"
-  say "$DATABASE is again what it was ($before). Start zabbix-server and zabbix-web again"
+  undone="${DATABASE}_undone_$(date +%Y%m%d_%H%M%S)"
+  at_once "alter database $DATABASE rename to $undone; alter database $before rename to $DATABASE; \
+    comment on database $DATABASE is 'gen: in place again since $(date +%FT%TZ); $undone was live until then'"
+  say "$DATABASE is again what it was before the switch; what was live since stays as $undone. Start zabbix-server and" \
+    "zabbix-web again"
 }
 
 case ${1-} in
