@@ -243,6 +243,31 @@ def test_an_object_that_was_uploaded_in_parts_is_proven(site: Site) -> None:
     assert (made["objects"], made["proven"]) == (5, 5)
 
 
+def in_parts(site: Site, size: str) -> None:
+    """Upload an object of 20 MiB into the source in parts of that size."""
+    big = site.folder / "big"
+    big.write_bytes(b"some of it" * (2 * MIB))
+    site.mc("put", "--part-size", size, str(big), f"source/{site.name}/big")
+
+
+@pytest.mark.parametrize(("size", "parts"), [("7MiB", 3), ("19MiB", 2), ("21MiB", 1)])
+def test_parts_of_any_whole_size_are_proven_and_damage_in_them_is_found(site: Site, size: str, parts: int) -> None:
+    in_parts(site, size)
+    etag = json.loads(site.mc("--json", "ls", f"source/{site.name}/big"))["etag"]
+    assert etag.endswith(f"-{parts}") or parts == 1
+    site.backup()
+    assert site.drill(SAMPLE_BYTES=str(64 * MIB))["proven"] == 5
+
+
+def test_a_drill_that_could_hold_nothing_against_a_checksum_is_no_good_one(site: Site) -> None:
+    time.sleep(1.1)
+    in_parts(site, "6000001")
+    site.backup()
+    site.fails("no object that was brought back could be held", SAMPLE="1", SAMPLE_BYTES=str(64 * MIB))
+    made = site.drill(SAMPLE_BYTES=str(64 * MIB))
+    assert (made["proven"], made["unknown"]) == (4, 1)
+
+
 def test_reading_alone_is_enough_to_prove_and_the_source_may_be_gone(site: Site) -> None:
     site.backup()
     site.user("target", *READ_BUCKET, *READ)

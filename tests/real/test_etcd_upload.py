@@ -194,6 +194,20 @@ def test_what_is_wrong_is_told_and_nothing_is_recorded(pod: Pod, wrong: str, why
     assert (pod.records(), pod.versions()) == (records, versions)
 
 
+def test_a_connection_that_breaks_while_it_is_read_back_is_no_damage(pod: Pod) -> None:
+    """Between the script and the real client: the first time that the snapshot is read, it breaks off."""
+    tool = pod.bin / "mc"
+    tool.unlink()
+    breaking = f'case "$*" in "cat target/"*) {program("mc")} "$@" | head -c 100; exit 1 ;; esac'
+    tool.write_text(f'#!/bin/sh\nPATH=/usr/bin:/bin\n{breaking}\nexec {program("mc")} "$@"\n')
+    tool.chmod(0o755)
+    done = pod.upload()
+    tool.unlink()
+    tool.symlink_to(program("mc"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"cannot read {SNAPSHOT} back" in done.stderr
+
+
 def test_who_writes_them_cannot_delete_them(pod: Pod) -> None:
     version = pod.versions()[-1]
     with pytest.raises(subprocess.CalledProcessError):

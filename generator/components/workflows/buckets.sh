@@ -72,10 +72,15 @@ report() {
 # shellcheck disable=SC2034,SC2059  # as a format, because %b leaves \" as it is; who reads this file uses the name
 name_of() { printf -v name -- "${1//%/%%}"; }  # key in JSON's spelling: sets name
 
-digest() { mc cat "${@:2}" "$1" | sha256sum | cut -c 1-64; }  # object [option of mc]...
-
-write_record() {  # object text
-  printf '%s\n' "$2" | mc pipe "$1" || trouble "cannot write the record"
-  [[ $(mc cat "$1") == "$2" ]] || trouble "the record does not read back"
-  say "wrote $1: $2"
+# shellcheck disable=SC2034  # who reads this file uses the names
+# Sets stamp, of the newest record that is not after $AT, and first, of the oldest there is; empty where there is none.
+newest_by() {  # folder of records
+  local one until=99991231T235959Z
+  first='' stamp=''
+  [[ -z $AT ]] || until=$(date -d "$AT" +%Y%m%dT%H%M%SZ) || verdict "$AT is no time: say 2026-11-20T00:00:00Z"
+  list "$1/" "$WORK/records"
+  while IFS=$tab read -r one _; do
+    one=${one%.json} first=${first:-$one}
+    [[ $one > $until ]] || stamp=$one
+  done <"$WORK/records"
 }

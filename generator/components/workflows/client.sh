@@ -25,3 +25,11 @@ configure() {  # alias url access secret, for each side
   done
   printf '{"version":"10","aliases":{%s}}\n' "$text" >"$MC_CONFIG_DIR/config.json"
 }
+
+digest() { mc cat "${@:2}" "$1" | sha256sum | cut -c 1-64; }  # object [option of mc]...
+
+write_record() {  # object text
+  printf '%s\n' "$2" | mc pipe "$1" || trouble "cannot write the record"
+  [[ $(mc cat "$1") == "$2" ]] || trouble "the record does not read back"
+  say "wrote $1: $2"
+}

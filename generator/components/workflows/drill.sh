@@ -14,8 +14,10 @@ source "${BASH_SOURCE[0]%/*}/records.sh"
 list="_gen/backups/_lists/$NAME"
 drills="_gen/backups/_drills/$NAME"
 brought="$WORK/brought"
-# Bytes of a part, in MiB, as programs upload: of an object in parts the checksum is that of its parts' checksums.
+# Of an object in parts the checksum is that of its parts' checksums, each part but the last of so many whole MiB. Of a few
+# parts many sizes fit: those that programs upload come first, then as many others as there is time for.
 part_sizes=(5 8 10 15 16 20 25 32 50 64 100 128 200 256 500 512 1000 1024)
+most_sizes=64
 
 # What the backup proved, as it wrote it down; the record says by which checksum it is known.
 fetch_list() {
@@ -95,22 +97,34 @@ in_parts() {  # bytes of a part: prints the checksum that what was brought has, 
   SHELL=$BASH split -b "$1" --filter=md5sum "$brought" | binary | md5sum | cut -c 1-32
 }
 
+fitting() {  # bytes parts: prints the parts' sizes in MiB that make so many of it
+  local mib one least all=$(($1 >> 20))
+  least=$((all / $2 > 0 ? all / $2 : 1))
+  for mib in "${part_sizes[@]}"; do
+    ((($1 + (mib << 20) - 1) / (mib << 20) != $2)) || printf '%s\n' "$mib"
+  done
+  for ((mib = least, one = 0; one < most_sizes; mib++, one++)); do
+    ((($1 + (mib << 20) - 1) / (mib << 20) != $2)) || printf '%s\n' "$mib"
+  done
+}
+
 # Sets found: `proven` by the checksum, `unlike`, or `unknown` where nobody can tell in which parts it was uploaded.
 judge_content() {  # size sum
-  local mib parts=${2##*-} known=
+  local mib parts=${2##*-}
   found=unlike
   if [[ $2 =~ $md5 ]]; then
     [[ $(md5sum <"$brought" | cut -c 1-32) != "$2" ]] || found=proven
     return
   fi
+  [[ $2 =~ ^[0-9a-f]{32}-[0-9]+$ ]] || { found=unknown; return; }
+  if ((parts == 1)); then  # a single part is all of it, of whatever size
+    [[ $(in_parts $(($1 + 1))) != "${2%-*}" ]] || found=proven
+    return
+  fi
   found=unknown
-  [[ $2 =~ ^[0-9a-f]{32}-[0-9]+$ ]] || return 0
-  for mib in "${part_sizes[@]}"; do
-    ((($1 + (mib << 20) - 1) / (mib << 20) == parts)) || continue
-    known=$(in_parts $((mib << 20)))
-    if [[ $known == "${2%-*}" ]]; then found=proven; return; fi
-    ((parts > 1)) || found=unlike  # a single part is all of it, of whatever size
-  done
+  while read -r mib; do
+    if [[ $(in_parts $((mib << 20))) == "${2%-*}" ]]; then found=proven; return; fi
+  done < <(fitting "$1" "$parts")
 }
 
 bring() {  # key version
@@ -158,6 +172,8 @@ prove() {
     "checksum, $unknown whole, in parts of unknown size"
   ((bad == 0)) || verdict "$bad objects of the backup that ended at $(when_of "$stamp") are not as they were backed up"
   ((objects)) || verdict "no object of the backup is so small as $SAMPLE_BYTES bytes: let the drill read more"
+  ((proven)) || verdict "no object that was brought back could be held against a checksum: all were uploaded in parts of" \
+    "unusual size. Upload some of the bucket's objects whole, or in parts of whole MiB, and run the backup again"
   for name in stamp objects bytes proven unknown seconds rate; do printf '%s' "${!name}" >"$WORK/$name"; done
 }
 

@@ -21,14 +21,8 @@ when_of() { printf '%s' "${1:0:4}-${1:4:2}-${1:6:2}T${1:9:2}:${1:11:2}:${1:13:2}
 
 # Choose the newest good backup that had ended by then: sets stamp, and WHEN for `mc --rewind`.
 choose() {
-  local one first='' until=99991231T235959Z
-  stamp=''
-  [[ -z $AT ]] || until=$(date -d "$AT" +%Y%m%dT%H%M%SZ) || verdict "$AT is no time: say 2026-11-20T00:00:00Z"
-  list "$backup/$records/" "$WORK/records"
-  while IFS=$tab read -r one _; do
-    one=${one%.json} first=${first:-$one}
-    [[ $one > $until ]] || stamp=$one
-  done <"$WORK/records"
+  local first
+  newest_by "$backup/$records"
   [[ $first ]] || verdict "there is no good backup: $backup/$records holds no record"
   [[ $stamp ]] || verdict "$AT is before the first good backup, which ended at $(when_of "$first")"
   # What was copied in the second of the record belongs to it.

@@ -26,8 +26,6 @@ field() { # name: its value in `text`
   printf '%s' "${BASH_REMATCH[1]}"
 }
 
-digest() { sha256sum | cut -c 1-64; }
-
 fresh() {
   local taken
   taken=$(date -d "$(field taken)" +%s) || trouble "$FILES/$stamp.json of $FROM has no time"
@@ -35,7 +33,7 @@ fresh() {
 }
 
 whole() {
-  [[ $(digest <"$FILES/$stamp$ENDING") == "$sum" ]] || trouble "$stamp of $FROM is not as it was taken"
+  [[ $(sha256sum <"$FILES/$stamp$ENDING" | cut -c 1-64) == "$sum" ]] || trouble "$stamp of $FROM is not as it was taken"
 }
 
 # What is there may be newer, from elsewhere: an older one over it would be taken for the newest.
@@ -46,18 +44,13 @@ overtaken() {
 }
 
 upload() {
+  local there
   timeout "$READY_SECONDS" mc ready target || trouble "the target is not ready to write after $READY_SECONDS s"
   if overtaken; then say "a newer one than $stamp of $FROM is there"; exit 0; fi
   mc cp --attr "taken=$stamp" "$FILES/$stamp$ENDING" "$key" >/dev/null || trouble "the copy is not whole"
-  [[ $(mc cat "$key" | digest) == "$sum" ]] || verdict "what $key gives back is not what was brought there"
+  there=$(digest "$key") || trouble "cannot read $key back"
+  [[ $there == "$sum" ]] || verdict "what $key gives back is not what was brought there"
   say "brought $stamp of $FROM to $key"
-}
-
-record() {
-  local name="$records/$stamp.json"
-  printf '%s\n' "$text" | mc pipe "$name" >/dev/null || trouble "cannot write the record"
-  [[ $(mc cat "$name") == "$text" ]] || trouble "the record does not read back"
-  say "wrote $name: $text"
 }
 
 configure target "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY"
@@ -66,4 +59,4 @@ sum=$(field sha256)
 fresh
 whole
 upload
-record
+write_record "$records/$stamp.json" "$text"

@@ -12,14 +12,8 @@ key="target/$TARGET_BUCKET/$KEY"
 records="target/$TARGET_BUCKET/_gen/backups/$NAME"
 
 choose() { # sets stamp, and sum: what its record says of it
-  local one text until=99991231T235959Z
-  stamp=''
-  [[ -z $AT ]] || until=$(date -d "$AT" +%Y%m%dT%H%M%SZ) || verdict "$AT is no time: say 2026-11-20T00:00:00Z"
-  list "$records/" "$WORK/records"
-  while IFS=$tab read -r one _; do
-    one=${one%.json}
-    [[ $one > $until ]] || stamp=$one
-  done <"$WORK/records"
+  local text
+  newest_by "$records"
   [[ $stamp ]] || verdict "no dump was taken${AT:+ by $AT}: $records holds no such record"
   text=$(mc cat "$records/$stamp.json") || trouble "cannot read $records/$stamp.json"
   [[ $text =~ \"sha256\":\"([0-9a-f]{64})\" ]] || verdict "$records/$stamp.json is not a record of ours"
