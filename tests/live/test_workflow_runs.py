@@ -17,6 +17,7 @@ BACKUP = Operation(
     template="backup",
     parameters=(Parameter("name", "data"), Parameter("shrink-percent", "20")),
     labels={"gen.internal/backup": "data"},
+    more={"tolerations": [{"operator": "Exists"}]},
     schedule="0 1 * * *",
 )
 TEMPLATE = Operation(
@@ -101,11 +102,12 @@ def test_an_exit_handler_is_told_behind_the_steps() -> None:
     assert [one.name for one in found.steps] == ["first", "second", "run-1.onExit"]
 
 
-def test_a_run_of_a_schedule_has_all_its_values_and_its_labels() -> None:
+def test_a_run_of_a_schedule_has_all_that_the_schedule_says() -> None:
     made = run_of(BACKUP, {"shrink-percent": "100"})
     assert made["metadata"]["generateName"] == "backup-data-"
     assert made["metadata"]["labels"] == {"gen.internal/backup": "data"}
     assert made["spec"] == {
+        "tolerations": [{"operator": "Exists"}],
         "workflowTemplateRef": {"name": "backup"},
         "arguments": {
             "parameters": [{"name": "name", "value": "data"}, {"name": "shrink-percent", "value": "100"}],

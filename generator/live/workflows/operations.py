@@ -18,6 +18,9 @@ AGAIN = f"{OWN_LABELS}/again"
 """An annotation of a run: the one that it does once more."""
 
 
+_OF_RUN = ("workflowTemplateRef", "arguments")
+
+
 class Parameter(Struct, frozen=True):
     """What a run may be told; `value` is None where it must be."""
 
@@ -27,7 +30,7 @@ class Parameter(Struct, frozen=True):
 
 class Operation(Struct, frozen=True, kw_only=True):
     """What can be run under a name: a template, or a schedule, which is a template with values. `labels` are those of
-    its runs.
+    its runs, and `more` is what else a schedule says of them, such as tolerations.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     template: str
     parameters: tuple[Parameter, ...]
     labels: Mapping[str, str]
+    more: Manifest = {}
     schedule: str = ""
     suspended: bool = False
 
@@ -83,6 +87,7 @@ def _scheduled(schedule: Manifest, named: str, template: Manifest) -> Operation:
         template=named,
         parameters=tuple(parameters.values()),
         labels=_labels(mapping(dig(spec, "workflowMetadata", "labels"))),
+        more={name: value for name, value in spec["workflowSpec"].items() if name not in _OF_RUN},
         schedule=", ".join(map(str, sequence(spec.get("schedules")))),
         suspended=bool(spec.get("suspend")),
     )
@@ -134,5 +139,6 @@ def run_of(operation: Operation, given: Mapping[str, str], *, again: str = "") -
         "labels": dict(operation.labels),
         "annotations": {AGAIN: again} if again else {},
     }
-    spec = {"workflowTemplateRef": {"name": operation.template}, "arguments": {"parameters": parameters}}
+    own = {"workflowTemplateRef": {"name": operation.template}, "arguments": {"parameters": parameters}}
+    spec = {**operation.more, **own}
     return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
