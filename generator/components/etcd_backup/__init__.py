@@ -13,12 +13,9 @@ from generator.components.parts import tolerations
 from generator.components.static import read_objects, read_text
 from generator.components.workflows import writer
 from generator.components.workflows.scheduled import cron_workflow, given
-from generator.components.workflows.steps import reaching_minio
+from generator.components.workflows.steps import image_operations, patch_of, reaching_minio
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
-
-# Where they stand among the templates.
-UPLOAD, LOOK = 1, 2
 
 
 def etcd_backup(cluster: Cluster) -> Component:
@@ -82,14 +79,12 @@ def schedule(cluster: Cluster) -> list[Manifest]:
 
 def own_template(cluster: Cluster) -> tuple[Patch, ...]:
     """Return the patch of the shared template: another image of the client, no other node to try on."""
-    operations: list[Manifest] = []
-    if (image := client_image(cluster)) != CLIENT_IMAGE:
-        paths = (f"/spec/templates/{number}/container/image" for number in (UPLOAD, LOOK))
-        operations += [{"op": "replace", "path": path, "value": image} for path in paths]
+    template, image = workflow_template(), client_image(cluster)
+    operations = [] if image == CLIENT_IMAGE else image_operations(template, image)
     if len(cluster.control_plane) == 1:
-        operations.append({"op": "remove", "path": f"/spec/templates/{UPLOAD}/retryStrategy/affinity"})
-    target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "etcd-backup"}
-    return (Patch(target=target, operations=tuple(operations)),) if operations else ()
+        (upload,) = (number for number, step in enumerate(template["spec"]["templates"]) if step["name"] == "upload")
+        operations.append({"op": "remove", "path": f"/spec/templates/{upload}/retryStrategy/affinity"})
+    return (patch_of(template, operations),) if operations else ()
 
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:

@@ -13,6 +13,7 @@ from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import backup, drill, restore
 from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
+from generator.components.workflows.steps import image_operations, patch_of
 from generator.model.backup import AnyBackup, Backup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -45,15 +46,7 @@ def own_image(cluster: Cluster) -> tuple[Patch, ...]:
     """Return the patches of the shared templates for a cluster whose MinIO client is not the catalogue's first."""
     image = client_image(cluster)
     shared = () if image == CLIENT_IMAGE else (backup.workflow_template(), drill.workflow_template())
-    return tuple(_of_image(template, image) for template in shared)
-
-
-def _of_image(template: Manifest, image: str) -> Patch:
-    name = template["metadata"]["name"]
-    target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": name}
-    steps = enumerate(template["spec"]["templates"])
-    paths = (f"/spec/templates/{number}/container/image" for number, step in steps if "container" in step)
-    return Patch(target=target, operations=tuple({"op": "replace", "path": path, "value": image} for path in paths))
+    return tuple(patch_of(template, image_operations(template, image)) for template in shared)
 
 
 def writer(cluster: Cluster, item: AnyBackup) -> ObjectUser | None:

@@ -1,6 +1,8 @@
 """The pods of operations that MinIO's client carries out: what a step says, and what all steps have in common."""
 
-from generator.components.component import Manifest
+from collections.abc import Iterable
+
+from generator.components.component import Manifest, Patch
 from generator.components.minio.layout import URL
 from generator.components.static import read_objects
 
@@ -29,3 +31,17 @@ def reaching_minio(template: Manifest, parameter: str) -> Manifest:
     asked = template["spec"]["arguments"]["parameters"]
     told = [{**one, "value": URL} if one["name"] == parameter else one for one in asked]
     return {**template, "spec": {**template["spec"], "arguments": {"parameters": told}}}
+
+
+def image_operations(template: Manifest, image: str) -> list[Manifest]:
+    """Return what gives the pods of a shared template another image."""
+    steps = enumerate(template["spec"]["templates"])
+    paths = (f"/spec/templates/{number}/container/image" for number, step in steps if "container" in step)
+    return [{"op": "replace", "path": path, "value": image} for path in paths]
+
+
+def patch_of(template: Manifest, operations: Iterable[Manifest]) -> Patch:
+    """Return the patch of a shared template for one cluster."""
+    name = template["metadata"]["name"]
+    target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": name}
+    return Patch(target=target, operations=tuple(operations))
