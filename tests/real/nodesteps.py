@@ -209,10 +209,12 @@ class Steps:
             at = f"/api/v1/namespaces/{space}/pods?labelSelector=one%3D{name}"
             self.api.wait(f"{name} has gone", lambda at=at: not self.api.items(at))  # type: ignore[misc]
 
-    def ceph(self, health: str) -> None:
-        """Let Ceph be well, or not."""
+    def ceph(self, health: str, **details: str) -> None:
+        """Let Ceph be well, or not, with a word on each check that says so."""
+        told = {name: {"message": words, "severity": health} for name, words in details.items()}
         path = f"/apis/ceph.rook.io/v1/namespaces/{ROOK}/cephclusters/rook-ceph"
-        self.status(path, {"ceph": {"health": health}})
+        self.status(path, {"ceph": {"health": health, "details": None}})
+        self.status(path, {"ceph": {"details": told}})
 
 
 def audit_policy() -> str:

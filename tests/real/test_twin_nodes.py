@@ -244,12 +244,14 @@ def test_who_cordoned_a_node_lets_pods_in_again(steps: Steps, new: str) -> None:
 
 def test_ceph_gets_a_host_only_when_it_is_whole_and_until_it_is_again(steps: Steps) -> None:
     host = "cpu-28"
-    steps.ceph("HEALTH_WARN")
-    assert "Ceph is not whole before it gets another host: HEALTH_WARN" in steps.refused(
-        "expansion", "accept", host, STORAGE_SECONDS="1"
-    )
-    steps.ceph("HEALTH_OK")
+    late = {"PG_NOT_SCRUBBED": "9 pgs not scrubbed in time", "RECENT_CRASH": "1 daemons have recently crashed"}
+    steps.ceph("HEALTH_WARN", **late, PG_DEGRADED="Degraded data redundancy: 7 pgs undersized")
+    said = steps.refused("expansion", "accept", host, STORAGE_SECONDS="1")
+    assert "before it gets another host: PG_DEGRADED: Degraded data redundancy: 7 pgs undersized. `gen status`" in said
+    # What stands for days, and hinders nothing.
+    steps.ceph("HEALTH_WARN", **late)
     steps.good("expansion", "accept", host)
+    steps.ceph("HEALTH_OK")
     for number in range(11):
         steps.deployment(ROOK, f"rook-ceph-osd-{number}", host, app="rook-ceph-osd")
     osds = f"/apis/apps/v1/namespaces/{ROOK}/deployments?labelSelector=app%3Drook-ceph-osd"
@@ -404,11 +406,30 @@ def test_what_cannot_go_is_refused_and_nothing_is_changed(steps: Steps) -> None:
     assert not cordoned(steps, "cpu-26")
 
 
+def test_a_node_that_a_person_cordoned_is_another_machine_when_it_comes_back(steps: Steps) -> None:
+    node = "gpu-10"
+    tried = {"gen.internal/accepted": "2026-11-20T00:00:00Z", "gen.internal/burned-in": "2026-11-20T00:00:00Z"}
+    steps.patch(f"{NODES}/{node}", {"metadata": {"annotations": tried}, "spec": {"unschedulable": True}})
+    assert "was cordoned by somebody else" in steps.good("removal", "cordon", node)
+    assert not tried.keys() & notes(steps, node).keys()
+    steps.twin.cordon()
+
+
+def test_where_kueue_serves_another_version_nothing_is_emptied(steps: Steps) -> None:
+    # What the steps ask of Kueue is asked of a version that the real API server does not serve.
+    script = steps.folder / "draining.py"
+    text = script.read_text()
+    script.write_text(text.replace("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta9"))
+    said = steps.refused("removal", "preflight", "gpu-10")
+    script.write_text(text)
+    assert "Kueue does not serve kueue.x-k8s.io/v1beta9, and gangs would be evicted pod by pod" in said
+
+
 def test_the_last_place_of_a_monitor_does_not_go(steps: Steps) -> None:
     node = "cpu-25"
     steps.deployment(ROOK, "rook-ceph-mon-a", node, app="rook-ceph-mon")
     steps.ceph("HEALTH_ERR")
-    assert "runs a monitor of Ceph, which is HEALTH_ERR" in steps.refused("removal", "preflight", node)
+    assert "runs a monitor of Ceph, which is not whole: HEALTH_ERR" in steps.refused("removal", "preflight", node)
     steps.ceph("HEALTH_OK")
     steps.good("removal", "preflight", node)
     others = [name for name in steps.twin.pool("cpu") if name != node]

@@ -10,7 +10,7 @@ from generator.components.static import read_objects, read_text
 
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
-FILES = ("api.py", "burn_in.py", "draining.py", "expansion.py", "removal.py", "trying.py")
+FILES = ("api.py", "burn_in.py", "ceph.py", "draining.py", "expansion.py", "removal.py", "trying.py")
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
 DAY = 24 * 60 * 60
