@@ -120,9 +120,9 @@ def test_a_new_node_is_taken_in(steps: Steps, new: str) -> None:
     said = steps.good("expansion", "marks", new)
     assert "topology.rook.io/rack" in said
     assert "gen.internal/inference" in said
-    node = steps.node(new)
-    assert node["metadata"]["labels"]["topology.rook.io/rack"] == "r3"
-    assert {*POOL, "node.kubernetes.io/unschedulable"} <= {one["key"] for one in node["spec"]["taints"]}
+    assert steps.node(new)["metadata"]["labels"]["topology.rook.io/rack"] == "r3"
+    taints = {*POOL, "node.kubernetes.io/unschedulable"}  # the last one by Kubernetes, a moment after the cordon
+    steps.api.wait("it has its taints", lambda: taints <= {one["key"] for one in steps.node(new)["spec"]["taints"]})
     assert "has its labels, taints" in steps.good("expansion", "marks", new)
     lacking = steps.refused("expansion", "ready", new, READY_SECONDS="1")
     assert f"{GPU}: 0 of 8" in lacking
