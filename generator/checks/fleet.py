@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from generator.checks.exposure import team_hosts
 from generator.checks.places import ENDPOINT
 from generator.checks.site import hosts
 from generator.model.cluster import Cluster, cluster_file
@@ -109,13 +110,20 @@ def hosts_apart(clusters: Clusters) -> Iterator[Finding]:
     """
     owners: dict[str, str] = {}
     for name, cluster in clusters.items():
-        for at, host in hosts(cluster):
+        for at, host, domain in _named(cluster):
             other = owners.setdefault(host, name)
             if other != name:
                 message = f"the host {host} is used in cluster {other} as well"
-                first, domain = host.partition(".")[0], cluster.site.domain
+                first = host.partition(".")[0]
                 own = f"{first}.{domain}" if f"{first}.{domain}" not in owners else f"{first}-{name}.{domain}"
                 yield Finding(file=cluster_file(name), at=at, message=message, edits=put(at, own))
+
+
+def _named(cluster: Cluster) -> Iterator[tuple[Path, str, str]]:
+    """Yield the hosts of a cluster's services and of its teams, each with its place and the domain that it is below."""
+    yield from ((at, host, cluster.site.domain) for at, host in hosts(cluster))
+    exposure = cluster.networks.exposure
+    yield from ((at, host, exposure.domain) for host, at in team_hosts(cluster)) if exposure else ()
 
 
 @rule("GEN-FLEET-005", "load balancers share no addresses")

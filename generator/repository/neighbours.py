@@ -30,6 +30,7 @@ def _own(cluster: Cluster) -> Iterator[str]:
     """Yield what only one cluster may have, as its file writes it."""
     yield cluster.kubernetes.endpoint.host
     yield from (host for _, host in hosts(cluster))
+    yield from (host for team in cluster.teams for host in team.hosts)
     for node in cluster.nodes:
         yield str(node.address)
         if node.mac:

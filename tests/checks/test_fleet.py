@@ -7,10 +7,12 @@ import pytest
 from msgspec import structs
 
 from generator.checks import FLEET_RULES, check_together
-from generator.model.cluster import Cluster, Kubernetes, Repository
+from generator.model.cluster import Cluster, Kubernetes
 from generator.model.finding import Severity
 from generator.model.gitops import Gitops
-from generator.model.nodes import LoadBalancer, Networks, Node
+from generator.model.nodes import Exposure, LoadBalancer, Networks, Node
+from generator.model.site import Repository
+from generator.model.teams import Team
 from generator.model.text import AddressRange
 from generator.spec.decode import decode
 from generator.spec.reader import read
@@ -51,6 +53,14 @@ def found(one: Cluster, two: Cluster) -> list[tuple[str, str]]:
     return [(finding.file.split("/")[1], finding.code) for finding in check_together({"one": one, "two": two})]
 
 
+def exposed(cluster: Cluster, host: str) -> Cluster:
+    """Return a cluster with a team that has this host."""
+    exposure = Exposure(domain="apps.example.org", address=IPv4Address("10.10.0.250"))
+    team = structs.replace(cluster.teams[0], hosts=(host,)) if cluster.teams else Team(name="serving", hosts=(host,))
+    networks = structs.replace(cluster.networks, exposure=exposure)
+    return structs.replace(cluster, networks=networks, teams=(team, *cluster.teams[1:]))
+
+
 ONE, TWO = minimal(), neighbour()
 MAC = "02:00:00:00:00:01"
 CASES: dict[str, tuple[str, Cluster, Cluster]] = {
@@ -80,6 +90,7 @@ CASES: dict[str, tuple[str, Cluster, Cluster]] = {
         structs.replace(ONE, gitops=Gitops(host="argocd.example.org")),
         structs.replace(TWO, gitops=Gitops(host="argocd.example.org")),
     ),
+    "host of a team": ("GEN-FLEET-004", exposed(ONE, "api.apps.example.org"), exposed(TWO, "api.apps.example.org")),
     "range": (
         "GEN-FLEET-005",
         structs.replace(ONE, networks=networks(ONE, "10.10.0.240-10.10.0.245")),
