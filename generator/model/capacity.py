@@ -133,12 +133,7 @@ def ceph_usable(cluster: Cluster, pool: CephPool) -> Quantity:
         domain = (machine.rack or machine.name) if pool.failure_domain == "rack" else machine.name
         sizes[domain] = sizes.get(domain, 0) + ceph_raw(machine, pool.device_class)
     raw = sum(sorted(sizes.values())[:-1])
-    if pool.erasure:
-        data, coding = pool.erasure.data, pool.erasure.coding
-        raw = raw * data // (data + coding)
-    else:
-        raw //= pool.replicas
-    return Quantity.of(int(raw * NEARFULL), binary=True)
+    return Quantity.of(int(pool.held_by(raw) * NEARFULL), binary=True)
 
 
 class ErasureSet(Struct, frozen=True, kw_only=True):

@@ -1,109 +1,23 @@
 """The cluster file: everything that one `clusters/<cluster>/cluster.yaml` may say."""
 
 from functools import cached_property
-from ipaddress import IPv4Address, IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
 from generator.model.backup import AnyBackup, Backup, EtcdBackup
-from generator.model.base import DNS_LABEL, Branch, Folder, Host, Label, Line, Name, Section, Url
+from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section
 from generator.model.extras import Extra
 from generator.model.frameworks import Framework
 from generator.model.gitops import Gitops
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
-from generator.model.secret_store import Escrow, SecretStore
+from generator.model.site import Repository, Site
 from generator.model.storage import Storage
 from generator.model.teams import Scheduling, Team
 from generator.model.waiver import Waiver
-
-# Container runtimes take a first part without a dot or a port for a path on Docker Hub.
-REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
-
-
-class Repository(Section, frozen=True, kw_only=True):
-    """Where Argo CD finds what `gen` writes."""
-
-    url: Url
-    branch: Branch = "main"
-
-
-class Proxy(Section, frozen=True, kw_only=True):
-    """The way to the outside, if any; `no_proxy` is added to the cluster's own networks and domain."""
-
-    http: Url
-    https: Url | None = None
-    no_proxy: tuple[Line, ...] = ()
-
-
-class Git(Section, frozen=True, kw_only=True):
-    """What Argo CD needs to trust the Git server: `ca` is a PEM certificate (else `site.ca`), `known_hosts` its SSH
-    host keys.
-    """
-
-    ca: str | None = None
-    known_hosts: tuple[Line, ...] = ()
-
-
-class Mirror(Section, frozen=True, kw_only=True):
-    """A registry and what serves its images here; nodes are told (containerd), images can be rewritten."""
-
-    registry: Line
-    mirror: Line
-
-
-class Issuer(Section, frozen=True, kw_only=True):
-    """Who signs certificates: a CA of the site's own (`secret` in namespace cert-manager, given), or a new
-    self-signed one made in the cluster.
-    """
-
-    kind: Literal["self-signed", "ca"] = "self-signed"
-    secret: Name | None = None
-
-
-class Oidc(Section, frozen=True, kw_only=True):
-    """The site's identity provider, for Kubernetes and Argo CD. `ca` says who signed its certificate: the `site`, with
-    `site.ca` where there is one, which is all that is trusted then; or one that any `system` knows.
-    """
-
-    issuer: Url
-    client: Line
-    groups_claim: Line = "groups"
-    ca: Literal["site", "system"] = "site"
-
-
-class Site(Section, frozen=True, kw_only=True):
-    """What surrounds the cluster. `ca` is the certificate of the site's own CA (PEM): nodes, containerd, the API server
-    and Argo CD trust what it signed. `charts` is a mirror for Helm charts (HTTP or OCI), `manifests` one for files
-    (`https://host/path` becomes `<manifests>/host/path`). `images` is a registry, and a
-    path in it, that every image is taken from instead of its own (`docker.io/a/b` becomes `<images>/docker.io/a/b`).
-    """
-
-    domain: Host
-    timezone: Line = "Etc/UTC"
-    dns: tuple[IPv4Address, ...] = ()
-    ntp: tuple[Host, ...] = ()
-    proxy: Proxy | None = None
-    ca: str | None = None
-    git: Git = field(default_factory=Git)
-    mirrors: tuple[Mirror, ...] = ()
-    charts: Url | None = None
-    manifests: Url | None = None
-    images: Annotated[str, Meta(pattern=REGISTRY)] | None = None
-    ingress_class: Name | None = None
-    issuer: Issuer = field(default_factory=Issuer)
-    oidc: Oidc | None = None
-    escrow: Escrow = field(default_factory=Escrow)
-    secrets: SecretStore | None = None
-
-    @property
-    def oidc_ca(self) -> str | None:
-        """The only CA that is trusted of the identity provider, where it is the site's own. Kubernetes' `oidc-ca-file`
-        and Argo CD's `rootCA` (v3.5.3, `OIDCTLSConfig`) both replace what the system trusts.
-        """
-        return self.ca if self.oidc and self.oidc.ca == "site" else None
 
 
 class Endpoint(Section, frozen=True, kw_only=True):

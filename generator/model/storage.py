@@ -43,6 +43,13 @@ class CephPool(Section, frozen=True, kw_only=True):
     reclaim: Literal["Delete", "Retain"] = "Delete"
     quota: Quantity | None = None
 
+    def held_by(self, raw: int) -> int:
+        """Return the bytes of content that so many bytes of disks hold."""
+        data, all_parts = (
+            (self.erasure.data, self.erasure.data + self.erasure.coding) if self.erasure else (1, self.replicas)
+        )
+        return raw * data // all_parts
+
 
 class CephFilesystem(Section, frozen=True, kw_only=True):
     """A CephFS: `metadata` on a fast class, the first of `data` replicated. `mds` active metadata servers."""

@@ -10,9 +10,10 @@ from reference import ROOT
 
 from generator.checks.secrets import no_secrets
 from generator.cli import run
-from generator.model.cluster import Cluster, ComponentSettings, Git
+from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.extras import Extra, ExtraChart
 from generator.model.finding import Path, Position
+from generator.model.site import Git
 
 FORMS = {
     "an AWS access key": "AKIA" + "A1" * 8,

@@ -15,7 +15,8 @@ from generator.components.argo_cd import argo_cd, git_host
 from generator.components.argo_cd.settings import application_health
 from generator.components.component import Component, Health, Tier
 from generator.components.kubeadm.node import node_files
-from generator.model.cluster import Cluster, Git, Proxy
+from generator.model.cluster import Cluster
+from generator.model.site import Git, Proxy
 
 
 def target(component: Component, name: str) -> dict[str, Any]:

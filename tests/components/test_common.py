@@ -4,8 +4,9 @@ import pytest
 from msgspec import structs
 
 from generator.components.common import proxy_variables
-from generator.model.cluster import Cluster, Proxy
+from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer
+from generator.model.site import Proxy
 from generator.model.text import AddressRange
 
 

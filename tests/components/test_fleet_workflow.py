@@ -122,7 +122,7 @@ def test_all_pods_share_one_volume(ml50: Cluster) -> None:
 
 
 def test_a_site_with_a_proxy_is_gone_through(ml50: Cluster) -> None:
-    from generator.model.cluster import Proxy
+    from generator.model.site import Proxy
 
     site = structs.replace(ml50.site, proxy=Proxy(http="http://proxy.example.org:3128"))
     env = steps(structs.replace(ml50, site=site))["clone"]["container"]["env"]

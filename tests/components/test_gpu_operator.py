@@ -9,8 +9,9 @@ from generator.components.component import Component, Manifest
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.gpu_operator import gpu_operator
 from generator.components.static import read_text
-from generator.model.cluster import Cluster, Proxy
+from generator.model.cluster import Cluster
 from generator.model.nodes import Gpus, Machine, Mig
+from generator.model.site import Proxy
 from generator.model.text import Taint
 
 CHART = "gpu-operator/v26.7.0"

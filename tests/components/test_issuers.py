@@ -3,7 +3,8 @@ from network_upstream import crd_errors
 
 from generator.components.component import Component, Manifest
 from generator.components.issuers import ISSUER, issuers
-from generator.model.cluster import Cluster, Issuer
+from generator.model.cluster import Cluster
+from generator.model.site import Issuer
 
 CRDS = "cert-manager/v1.21.1/crds"
 

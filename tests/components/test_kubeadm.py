@@ -28,9 +28,10 @@ from generator.components.kubeadm.steps import steps
 from generator.components.node_text import Place
 from generator.components.static import read_objects
 from generator.layout.bootstrap import bootstrap
-from generator.model.cluster import Cluster, Endpoint, Mirror, Oidc, Proxy
+from generator.model.cluster import Cluster, Endpoint
 from generator.model.gitops import Gitops, Window
 from generator.model.nodes import Network
+from generator.model.site import Mirror, Oidc, Proxy
 from generator.model.text import Taint
 
 SCRIPTS = Path(__file__).parent.parent.parent / "generator/components/kubeadm"

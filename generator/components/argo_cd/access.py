@@ -65,8 +65,7 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
 
 def repository(cluster: Cluster) -> Secret:
     """Return the key to the Git repository, of the kind that its URL asks for."""
-    ssh = cluster.repository.url.startswith("ssh://") or "://" not in cluster.repository.url
-    login = ("sshPrivateKey",) if ssh else ("username", "password")
+    login = ("sshPrivateKey",) if cluster.repository.by_ssh else ("username", "password")
     return structs.replace(
         given(
             "repository",

@@ -5,7 +5,8 @@ import json
 from generator.components.component import Component
 from generator.components.node_text import Csv
 from generator.components.static import read_text
-from generator.model.cluster import Cluster, Oidc
+from generator.model.cluster import Cluster
+from generator.model.site import Oidc
 
 # What Argo CD does not watch: kinds that controllers write by the thousand. Its own default leaves EndpointSlices out
 # as well, and with them the one that Cilium's chart brings for its Ingress.

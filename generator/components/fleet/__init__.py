@@ -104,11 +104,10 @@ def scripts() -> Manifest:
 
 def key(cluster: Cluster) -> Secret:
     """Return the key that may push to the repository, of the kind that its URL asks for. Argo CD's may only read."""
-    ssh = cluster.repository.url.startswith("ssh://") or "://" not in cluster.repository.url
     return Secret(
         name="fleet-git",
         namespace=NAMESPACE,
-        keys=("sshPrivateKey", "knownHosts") if ssh else ("username", "password"),
+        keys=("sshPrivateKey", "knownHosts") if cluster.repository.by_ssh else ("username", "password"),
         source="given",
         loss="outage",
         rotate="make a new one at the Git server, which may push to the branches of `target`, and replace the value",

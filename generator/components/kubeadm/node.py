@@ -22,8 +22,9 @@ from generator.components.node_text import (
     static_folder,
     template,
 )
-from generator.model.cluster import Cluster, Mirror
+from generator.model.cluster import Cluster
 from generator.model.mirror import at_mirror
+from generator.model.site import Mirror
 
 Files = dict[Place, Text | Manifest]
 # Where containerd looks for what is known of a registry.

@@ -33,9 +33,8 @@ def left(running: RunningCluster, pool: CephPool) -> Left:
     if not known:
         return Left(None, "Rook has told none yet")
     total, available = map(sum, zip(*known, strict=True))
-    data, coding = (pool.erasure.data, pool.erasure.coding) if pool.erasure else (1, pool.replicas - 1)
     spare = available - (total - round(total * NEARFULL))
-    return Left(max(0, spare * data // (data + coding)))
+    return Left(max(0, pool.held_by(spare)))
 
 
 def _capacities(clusters: tuple[Manifest, ...]) -> Iterator[tuple[int, int]]:
