@@ -62,7 +62,7 @@ def test_whoever_is_asked_about_is_told(repository: Path, code: str, wanted: str
     file.write_text(CONFLICTS[code](text))
     assert file.read_text() != text
     for asked in ((), (wanted,), ("three", wanted)):
-        assert code.split()[0] in codes(repository, *asked)
+        assert code.split(maxsplit=1)[0] in codes(repository, *asked)
 
 
 def test_clusters_that_have_nothing_in_common_are_not_decoded(

@@ -3,11 +3,11 @@
 from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
 from generator.components.jobs import Jobs, by_group, sorted_kinds
+from generator.components.rbac import RBAC, binding, rule
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
-GROUP = "rbac.authorization.k8s.io"
 MEMBER, VIEWER, QUEUES, ROUTES = "gen:team-member", "gen:team-viewer", "gen:queue-reader", "gen:team-routes"
 # Made by Kueue's chart: it grows with the kinds of jobs that Kueue knows.
 KUEUE_USER = "kueue-batch-user-role"
@@ -36,11 +36,6 @@ def with_jobs(role: Manifest, jobs: Jobs) -> Manifest:
     return {**role, "rules": rules}
 
 
-def rule(group: str, kinds: list[str], verbs: list[str]) -> Manifest:
-    """Allow verbs on kinds of one API group."""
-    return {"apiGroups": [group], "resources": kinds, "verbs": verbs}
-
-
 def bindings(team: Team) -> list[Manifest]:
     """Bind a team's people to the roles, in its namespace."""
     members, viewers = subjects(team, "member"), subjects(team, "viewer")
@@ -51,27 +46,16 @@ def bindings(team: Team) -> list[Manifest]:
         ("routes", ROUTES, members if team.hosts else []),
     )
     return [
-        binding("RoleBinding", {"name": name, "namespace": team.name}, role, people)
+        binding({"name": name, "namespace": team.name}, "ClusterRole", role, people)
         for name, role, people in bound
         if people
     ]
 
 
-def binding(kind: str, metadata: Manifest, role: str, people: list[Manifest]) -> Manifest:
-    """Bind people to a ClusterRole: everywhere, or in one namespace."""
-    return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": kind,
-        "metadata": metadata,
-        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
-        "subjects": people,
-    }
-
-
 def subjects(team: Team, role: str) -> list[Manifest]:
     """Return a team's groups and users of one role, as the identity provider names them."""
     return [
-        {"apiGroup": GROUP, "kind": kind, "name": OIDC_PREFIX + name}
+        {"apiGroup": RBAC, "kind": kind, "name": OIDC_PREFIX + name}
         for member in team.members
         if member.role == role
         for kind, name in (("Group", member.group), ("User", member.user))
@@ -83,4 +67,4 @@ def queue_readers(cluster: Cluster) -> list[Manifest]:
     """Let everybody in any team read the cluster's queues."""
     people = [entry for team in cluster.teams for role in ("member", "viewer") for entry in subjects(team, role)]
     unique = {(entry["kind"], entry["name"]): entry for entry in people}
-    return [binding("ClusterRoleBinding", {"name": QUEUES}, QUEUES, list(unique.values()))] if unique else []
+    return [binding({"name": QUEUES}, "ClusterRole", QUEUES, list(unique.values()))] if unique else []
