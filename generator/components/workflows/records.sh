@@ -22,7 +22,7 @@ when_of() { printf '%s' "${1:0:4}-${1:4:2}-${1:6:2}T${1:9:2}:${1:11:2}:${1:13:2}
 # Choose the newest good backup that had ended by then: sets stamp, and WHEN for `mc --rewind`.
 choose() {
   local first
-  newest_by "$backup/$records"
+  newest_by "$backup/$records" "$AT"
   [[ $first ]] || verdict "there is no good backup: $backup/$records holds no record"
   [[ $stamp ]] || verdict "$AT is before the first good backup, which ended at $(when_of "$first")"
   # What was copied in the second of the record belongs to it.

@@ -13,7 +13,7 @@ records="target/$TARGET_BUCKET/_gen/backups/$NAME"
 
 choose() { # sets stamp, and sum: what its record says of it
   local text
-  newest_by "$records"
+  newest_by "$records" "$AT"
   [[ $stamp ]] || verdict "no dump was taken${AT:+ by $AT}: $records holds no such record"
   text=$(mc cat "$records/$stamp.json") || trouble "cannot read $records/$stamp.json"
   [[ $text =~ \"sha256\":\"([0-9a-f]{64})\" ]] || verdict "$records/$stamp.json is not a record of ours"
