@@ -30,7 +30,7 @@ CHARTS = {
 """Components, by the source of `tools/sources.py` that is their chart."""
 
 MADE = (
-    "calico", "ceph-csi-drivers", "gpu-operator", "kube-prometheus-stack", "kuberay", "network-operator",
+    "calico", "ceph-csi-drivers", "csi-nfs", "gpu-operator", "kube-prometheus-stack", "kuberay", "network-operator",
     "prometheus-adapter", "scratch",
 )  # fmt: skip
 """Components whose charts no Go module holds."""
