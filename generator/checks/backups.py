@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from generator.checks.places import entries, given_twice, meant
-from generator.checks.tiers import OBJECTS, buckets, kept_for, object_stores, users
+from generator.checks.tiers import OBJECTS, buckets, kept_for, object_stores, team_buckets, users
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
@@ -69,21 +69,24 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-BKP-002", "backups of buckets that exist")
 def source_known(cluster: Cluster) -> Iterator[Finding]:
-    """The reader of backups gets a right on the buckets that the store lists, and on no others.
+    """The reader of backups gets a right on the buckets that the store lists or a team has there, and on no others.
 
     Wrong:
         from: {store: datasets, bucket: dataset}
     Right:
         from: {store: datasets, bucket: datasets}
     """
-    stores = {store.name: (place, store.buckets) for place, store in object_stores(cluster)}
+    stores = {store.name: (place, store) for place, store in object_stores(cluster)}
     for at, backup in entries(cluster.backups, "backups"):
-        place, known = stores.get(backup.source.store, ((), None))
-        if known is not None and backup.source.bucket not in known:
+        if backup.source.store not in stores:
+            continue
+        place, store = stores[backup.source.store]
+        known = [*store.buckets, *(one.name for _, one in team_buckets(cluster) if one.store == store.name)]
+        if backup.source.bucket not in known:
             message = f"object store {backup.source.store} has no bucket {backup.source.bucket}"
             where = (*at, "from", "bucket")
             fix = suggest(backup.source.bucket, known, "add it to the store's `buckets`")
-            add = put((*place, "buckets", len(known)), backup.source.bucket)
+            add = put((*place, "buckets", len(store.buckets)), backup.source.bucket)
             edits = meant(where, backup.source.bucket, known) or add
             yield Finding(at=where, also=place, message=message, fix=fix, edits=edits)
 

@@ -1,12 +1,13 @@
-"""Rules about what teams may claim of Ceph's classes: the sum must be there."""
+"""Rules about what teams may claim of Ceph, volumes and buckets: the sum must be there."""
 
 from collections.abc import Iterator
 
 from generator.checks.places import entries, human, meant
-from generator.checks.tiers import storage_classes, volume_classes
+from generator.checks.tiers import object_stores, storage_classes, team_buckets, volume_classes
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.restore_room import store_holds
 from generator.model.rule import rule, warning
 from generator.model.teams import Team
 from generator.spec.near import misnamed, suggest
@@ -72,6 +73,53 @@ def _too_much(cluster: Cluster, disk: str, classes: dict[str, int]) -> Iterator[
             fix = f"storageClasses of teams: bounds on {names} that add up to less"
             where = "storageClasses" if team.storage_classes else "storage"
             yield Finding(at=(*at, where), message=message, fix=fix)
+
+
+@rule("GEN-CEPH-038", "teams' buckets are in stores that exist")
+def stores_known(cluster: Cluster) -> Iterator[Finding]:
+    """A bucket of a team is claimed in one of Ceph's object stores: without it nobody makes bucket or keys.
+
+    Wrong:
+        teams: [{name: vision, buckets: [{name: vision-data, store: dataset, size: 10Ti}]}]
+    Right:
+        teams: [{name: vision, buckets: [{name: vision-data, store: datasets, size: 10Ti}]}]
+    """
+    known = [store.name for _, store in object_stores(cluster)]
+    for at, bucket in team_buckets(cluster):
+        if bucket.store not in known:
+            message = f"bucket {bucket.name} is in object store {bucket.store}, which is not there"
+            where, otherwise = (
+                (*at, "store"),
+                f"one of {', '.join(known)}" if known else "add storage.ceph.objectStores",
+            )
+            edits = meant(where, bucket.store, known)
+            yield Finding(at=where, message=message, fix=suggest(bucket.store, known, otherwise), edits=edits)
+
+
+@warning("GEN-CEPH-039", "teams' buckets have room in their store together")
+def buckets_fit(cluster: Cluster) -> Iterator[Finding]:
+    """A bucket takes no more than its `size`. Where all of a store are more than its pool holds, a team that keeps to
+    its own finds the store full: then writes stop for everybody.
+
+    Wrong:
+        # the pool of the store holds 100T
+        teams:
+          - {name: vision, buckets: [{name: vision-data, store: datasets, size: 80T}]}
+          - {name: language, buckets: [{name: corpus, store: datasets, size: 80T}]}
+    Right:
+        teams:
+          - {name: vision, buckets: [{name: vision-data, store: datasets, size: 50T}]}
+          - {name: language, buckets: [{name: corpus, store: datasets, size: 50T}]}
+    """
+    for place, store in object_stores(cluster):
+        promised, holds = 0, store_holds(cluster, store)
+        for at, bucket in team_buckets(cluster):
+            before = promised
+            promised += bucket.size.value if bucket.store == store.name else 0
+            if holds and before <= holds < promised:
+                message = f"with {bucket.name}, buckets of teams may take more than store {store.name} holds"
+                fix = f"sizes of at most {human(holds)} together"
+                yield Finding(at=(*at, "size"), also=(*place, "data"), message=f"{message}, {human(holds)}", fix=fix)
 
 
 def _classes(cluster: Cluster) -> dict[str, dict[str, int]]:

@@ -11,6 +11,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Path, put, remove
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import Bucket, CephFilesystem, CephObjectStore, CephPool, ObjectUser
+from generator.model.teams import TeamBucket
 
 CEPH: Path = ("storage", "ceph")
 OBJECTS: Path = ("storage", "objects")
@@ -121,6 +122,12 @@ def ceph_pools(cluster: Cluster) -> Iterator[PlacedPool]:
         of = f"of object store {store.name}"
         yield PlacedPool(f"metadata pool {of}", (*at, "metadata"), store.metadata, "metadata")
         yield PlacedPool(f"data pool {of}", (*at, "data"), store.data, "bucket")
+
+
+def team_buckets(cluster: Cluster) -> list[tuple[Path, TeamBucket]]:
+    """Return the buckets of teams in Ceph, each with its place."""
+    teams = entries(cluster.teams, "teams")
+    return [found for place, team in teams for found in entries(team.buckets, *place, "buckets")]
 
 
 def failure_domains(cluster: Cluster, pool: CephPool) -> int:

@@ -12,6 +12,7 @@ from generator.checks.tiers import (
     object_stores,
     shared_classes,
     storage_classes,
+    team_buckets,
 )
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
@@ -68,7 +69,8 @@ def names_unique(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-CEPH-031", "buckets in Ceph are given once")
 def buckets_unique(cluster: Cluster) -> Iterator[Finding]:
-    """A bucket is claimed by an object of its name, and all claims are in one namespace, whatever their store.
+    """Of two claims of a bucket, Rook gives it to the one that it sees last, and the other's keys open it no more: so
+    with those of the platform, and with those of teams.
 
     Wrong:
         - {name: a, buckets: [datasets], ...}
@@ -78,7 +80,8 @@ def buckets_unique(cluster: Cluster) -> Iterator[Finding]:
         - {name: b, buckets: [archive], ...}
     """
     stores = object_stores(cluster)
-    items = ((bucket, at) for place, store in stores for at, bucket in entries(store.buckets, *place, "buckets"))
+    items = [(bucket, at) for place, store in stores for at, bucket in entries(store.buckets, *place, "buckets")]
+    items += [(bucket.name, (*at, "name")) for at, bucket in team_buckets(cluster)]
     return given_twice(items, "the bucket {} is claimed twice", "rename or remove one")
 
 

@@ -86,7 +86,9 @@ def rook_ceph(cluster: Cluster) -> Component:
 
 def values(cluster: Cluster) -> Manifest:
     """Return the chart's values. Where backups read Ceph's buckets, claims may carry a bucket policy: the reader
-    of the backups is not their owner. Only claims in Rook's own namespace are served, so no team can use it.
+    of the backups is not their owner. Claims are served in every namespace, whatever `enableOBCWatchOperatorNamespace`
+    says, which is only the first part of the provisioner's name (v1.20.6: `bucket.NewBucketController`): teams have no
+    right to make any, and an admission policy refuses theirs.
     """
     tolerated = tolerations(cluster.ceph_hosts)
     allowed = "maxObjects,maxSize,bucketPolicy" if cluster.backups else "maxObjects,maxSize"

@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import DNS_LABEL, Line, Name, Section, TeamHost
+from generator.model.base import DNS_LABEL, Line, Name, Positive, Section, TeamHost
 from generator.model.quantity import Quantity
+from generator.model.storage import BucketName
 
 Priority = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -36,13 +37,25 @@ class Quota(Section, frozen=True, kw_only=True):
     lend: Count | None = None
 
 
+class TeamBucket(Section, frozen=True, kw_only=True):
+    """A bucket of a team in the object store `store` of Ceph. It takes `size` bytes and, where that is given, so many
+    `objects`. Its keys are in the team's namespace.
+    """
+
+    name: BucketName
+    store: Name
+    size: Quantity
+    objects: Positive | None = None
+
+
 class Team(Section, frozen=True, kw_only=True):
     """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volume claims, and
     `storage_classes` those of each class it names. `security` is its Pod Security level. `queueing` is Kueue's
     strategy: `StrictFIFO` lets nobody pass a big job that waits. `priorities` are the classes of jobs that its members
     may use (none given: all but the highest). `department` is one of those of `scheduling`. `weight` says how much it
     gets beside others that borrow, with `scheduling.fairSharing`; 0 borrows only what nobody else wants. `hosts` are
-    the names by which its services may be reached from outside, with `networks.exposure`.
+    the names by which its services may be reached from outside, with `networks.exposure`. `buckets` are its own,
+    in Ceph.
     """
 
     name: Annotated[
@@ -63,6 +76,7 @@ class Team(Section, frozen=True, kw_only=True):
     department: Name | None = None
     weight: Weight = 1
     hosts: tuple[TeamHost, ...] = ()
+    buckets: tuple[TeamBucket, ...] = ()
 
 
 class Department(Section, frozen=True, kw_only=True):

@@ -1,9 +1,12 @@
 """Where a service's models lie: a bucket of the cluster or of the site, or a claim of the team's."""
 
 import re
+from collections.abc import Mapping
 
 from msgspec import Struct
 
+from generator.components.ceph_cluster.buckets import KEYS as BUCKET_KEYS
+from generator.components.ceph_cluster.buckets import team_secret
 from generator.components.ceph_cluster.pools import rgw_url
 from generator.components.component import Manifest
 from generator.components.minio.layout import PORT, SERVICE
@@ -18,6 +21,13 @@ from generator.workloads.wanted import Serving
 FOLDER = "/models"
 KEYS = {"AWS_ACCESS_KEY_ID": "accessKey", "AWS_SECRET_ACCESS_KEY": "secretKey"}
 """What Triton reads (model_repository.md of its documentation), and the keys of a Secret as those of MinIO's users."""
+
+
+class Opener(Struct, frozen=True):
+    """The Secret that opens a bucket, and which of its keys each variable is."""
+
+    secret: str
+    keys: Mapping[str, str]
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -46,19 +56,19 @@ def models(place: Place, serving: Serving) -> Models:
     if re.match(r"(https?://)?[^/]+:\d+/", rest):
         return _bucket(place, serving, f"s3://{rest}", None)
     name, _, path = rest.partition("/")
-    url, secret = _found(place, name)
-    return _bucket(place, serving, f"s3://{url}/{name}" + (f"/{path}" if path else ""), secret)
+    url, opener = _found(place, name)
+    return _bucket(place, serving, f"s3://{url}/{name}" + (f"/{path}" if path else ""), opener)
 
 
-def _bucket(place: Place, serving: Serving, repository: str, known: str | None) -> Models:
-    secret = serving.credentials or known
-    if secret is None:
+def _bucket(place: Place, serving: Serving, repository: str, known: Opener | None) -> Models:
+    opener = Opener(serving.credentials, KEYS) if serving.credentials else known
+    if opener is None:
         keys = " and ".join(KEYS.values())
         raise UsageError(
             f"gen knows no keys of team {place.team.name} for {serving.models}: --credentials SECRET names those that "
             f"its namespace has, with {keys}"
         )
-    env = [from_secret(variable, secret, key) for variable, key in KEYS.items()]
+    env = [from_secret(variable, opener.secret, key) for variable, key in opener.keys.items()]
     env.append({"name": "AWS_DEFAULT_REGION", "value": "us-east-1"})
     encrypted = repository.startswith("s3://https://")
     note = (
@@ -68,22 +78,31 @@ def _bucket(place: Place, serving: Serving, repository: str, known: str | None) 
     return Models(repository=repository, env=tuple(env), notes=(note,) if encrypted else ())
 
 
-def _found(place: Place, bucket: str) -> tuple[str, str | None]:
-    """Return where a bucket of the cluster is, and the Secret with the team's keys for it where there is one."""
+def _found(place: Place, bucket: str) -> tuple[str, Opener | None]:
+    """Return where a bucket of the cluster is, and what opens it to the team where gen knows that."""
+    if own := next((one for one in place.team.buckets if one.name == bucket), None):
+        return _stores(place.cluster)[own.store], Opener(team_secret(bucket), {key: key for key in BUCKET_KEYS})
     storage, places = place.cluster.storage, _buckets(place.cluster)
     if bucket not in places:
         hint = suggest(bucket, places, f"there are {', '.join(places) or 'none'}")
         raise UsageError(f"{place.cluster.name} has no bucket {bucket}; {hint}")
     for user in storage.objects.users if storage.objects else ():
         if user.team == place.team.name and bucket in user.buckets and user.access != "backup":
-            return places[bucket], user_secret(user.name)
+            return places[bucket], Opener(user_secret(user.name), KEYS)
     return places[bucket], None
+
+
+def _stores(cluster: Cluster) -> dict[str, str]:
+    """Return the address of each object store of Ceph."""
+    ceph = cluster.storage.ceph
+    return {store.name: rgw_url(ceph, store) for store in ceph.object_stores} if ceph else {}
 
 
 def _buckets(cluster: Cluster) -> dict[str, str]:
     """Return the address of each bucket's service; MinIO's where both have one of a name, as teams have keys for it."""
     ceph, objects = cluster.storage.ceph, cluster.storage.objects
-    found = {bucket: rgw_url(ceph, store) for store in ceph.object_stores for bucket in store.buckets} if ceph else {}
+    stores = _stores(cluster)
+    found = {bucket: stores[store.name] for store in (ceph.object_stores if ceph else ()) for bucket in store.buckets}
     return found | {bucket.name: f"https://{SERVICE}:{PORT}" for bucket in (objects.buckets if objects else ())}
 
 

@@ -34,7 +34,7 @@ ABOUT_ONE = {
     "layout/argocd.py": {"argo_cd"},
     "live/bootstrap/argo_cd.py": {"argo_cd"},
     "live/bootstrap/overlays.py": {"argo_cd"},
-    "live/workflows/restoring.py": {"workflows"},
+    "live/workflows/restoring.py": {"ceph_cluster", "rook_ceph", "workflows"},
     "live/workflows/room.py": {"rook_ceph"},
     "live/status/last_backups.py": {"workflows"},
     "live/use/use.py": {"kube_prometheus_stack"},

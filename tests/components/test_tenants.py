@@ -1,5 +1,6 @@
 """A team's namespace holds its queue, rights, limits and network, and no more."""
 
+import json
 import re
 from ipaddress import IPv6Network, ip_network
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from msgspec import structs
 
 from generator.components import JOBS, compose
+from generator.components.ceph_cluster import ceph_cluster
 from generator.components.component import Component, Manifest
 from generator.components.kueue import TEAM
 from generator.components.queues import BATCH, queues
@@ -17,7 +19,7 @@ from generator.components.tenants.pods import ALLOWED
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import Storage
-from generator.model.teams import Member, Scheduling, Team
+from generator.model.teams import Member, Scheduling, Team, TeamBucket
 
 
 def made(cluster: Cluster) -> Component:
@@ -311,3 +313,49 @@ def test_a_team_gets_the_keys_of_its_users_of_minio_and_no_others(ml50: Cluster)
         secret for one in compose(ml50) if one.name == "minio" for secret in one.secrets if secret.name == made.name
     )
     assert (source.keys, source.source) == (made.keys, made.source)
+
+
+def with_bucket(cluster: Cluster, **changes: Any) -> Cluster:
+    bucket = TeamBucket(name="raw", store="datasets", size=Quantity.parse("2Ti"), **changes)
+    first, *others = cluster.teams
+    return structs.replace(cluster, teams=(structs.replace(first, buckets=(bucket,)), *others))
+
+
+def test_a_bucket_of_a_team_is_claimed_in_its_namespace_within_its_bounds(ml50: Cluster) -> None:
+    cluster = with_bucket(ml50, objects=1000)
+    (name, claim), *more = of_team(cluster, "vision", "ObjectBucketClaim").items()
+    assert not more
+    assert name == "ceph-bucket-raw"
+    assert claim["spec"]["bucketName"] == "raw"
+    assert claim["spec"]["additionalConfig"] == {"maxSize": "2Ti", "maxObjects": "1000"}
+    assert claim["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
+    assert not of_team(cluster, "language", "ObjectBucketClaim")
+    unbounded = of_team(with_bucket(ml50), "vision", "ObjectBucketClaim")[name]
+    assert unbounded["spec"]["additionalConfig"] == {"maxSize": "2Ti"}
+
+
+def test_a_team_s_bucket_outlives_its_claim(ml50: Cluster) -> None:
+    (claim,) = of_team(with_bucket(ml50), "vision", "ObjectBucketClaim").values()
+    classes = {one["metadata"]["name"]: one for one in ceph_cluster(ml50).objects if one["kind"] == "StorageClass"}
+    assert classes[claim["spec"]["storageClassName"]]["reclaimPolicy"] == "Retain"
+
+
+def test_the_keys_of_a_team_s_bucket_come_from_rook_into_its_namespace(ml50: Cluster) -> None:
+    component = made(with_bucket(ml50))
+    (declared,) = (one for one in component.secrets if one.name == "ceph-bucket-raw")
+    assert (declared.namespace, declared.source, declared.by) == ("vision", "in-cluster", "ceph-cluster")
+    assert declared.keys == ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    assert "ceph-cluster" in component.needs
+    assert "ceph-cluster" not in made(ml50).needs
+
+
+def test_backups_read_a_team_s_bucket_as_they_read_others(ml50: Cluster) -> None:
+    """The claim says so beside its bounds: Rook takes away a policy that it does not name."""
+    first = ml50.backups[0]
+    source = structs.replace(first.source, bucket="raw")
+    cluster = structs.replace(with_bucket(ml50), backups=(structs.replace(first, source=source),))
+    (claim,) = of_team(cluster, "vision", "ObjectBucketClaim").values()
+    more = claim["spec"]["additionalConfig"]
+    assert more["maxSize"] == "2Ti"
+    (statement,) = json.loads(more["bucketPolicy"])["Statement"]
+    assert statement["Resource"] == ["arn:aws:s3:::raw", "arn:aws:s3:::raw/*"]

@@ -7,8 +7,10 @@ from msgspec import structs
 
 from generator.errors import UsageError
 from generator.live.workflows.logs import Printed
-from generator.live.workflows.restoring import meant, restore, verdict
+from generator.live.workflows.restoring import Switch, meant, plan, restore, verdict
 from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
+from generator.model.teams import TeamBucket
 
 NOW = datetime(2026, 11, 23, 4, 0, tzinfo=UTC)
 
@@ -54,3 +56,13 @@ def test_a_time_is_read_in_its_zone(ml50: Cluster) -> None:
 )
 def test_the_verdict_is_what_the_steps_said_last(lines: list[tuple[str, str]], *, good: bool, told: list[str]) -> None:
     assert list(verdict([Printed(*one) for one in lines], good=good)) == told
+
+
+@pytest.mark.parametrize(("switch", "told"), [("none", False), ("missing", True), ("all", True)])
+def test_a_switch_of_a_team_s_bucket_says_whose_keys_it_waits_for(ml50: Cluster, switch: Switch, told: bool) -> None:  # noqa: FBT001 - a case
+    bucket = TeamBucket(name="datasets", store="datasets", size=Quantity.parse("1Ti"))
+    team = structs.replace(ml50.teams[0], buckets=(bucket,))
+    asked = restore(ml50, "datasets", NOW, at=None, into=None, switch=switch)
+    lines = "\n".join(plan(structs.replace(ml50, teams=(team,)), asked, NOW))
+    assert ("copy Secret ceph-bucket-datasets from namespace vision to rook-ceph" in lines) == told
+    assert "copy Secret" not in "\n".join(plan(ml50, asked, NOW))

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from documented import blocks, of_teams
+from msgspec import structs
 from reference import ROOT
 
 from generator.components import JOBS as JOB_KINDS
+from generator.components.ceph_cluster.buckets import team_claims
 from generator.components.common import OIDC_PREFIX
 from generator.components.kueue import TEAM as TEAM_LABEL
 from generator.components.queues import queues
 from generator.components.tenants import tenants
 from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
+from generator.model.teams import TeamBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +51,8 @@ JOBS = account("kube-system", "job-controller")
 KUEUE = account("kueue-system", "kueue-controller-manager")
 CRON = account("kube-system", "cronjob-controller")
 JOBSETS = account("jobset-system", "jobset-controller-manager")
+ARGO_CD = account("argocd", "argocd-application-controller")
+ROOK = account("rook-ceph", "rook-ceph-system")
 VOLCANO = account("volcano-system", "volcano-controllers")
 # Accounts with nothing but the rights that Kubernetes or an administrator gave to them.
 JOB_CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
@@ -61,6 +67,7 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     """The team's namespace as `gen` makes it, and one that is no team's."""
     component, shared = tenants(ml50, JOB_KINDS), queues(ml50)
     api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds", "jobset/v0.12.0/crds")
+    api.define(ROOT.parent / "shared/upstream/rook/v1.20.6/crds/objectbucket.io_objectbucketclaims.yaml")
     api.namespace(OTHER)
     api.namespace(TEAM)
     api.namespace(TRUSTED, {TEAM_LABEL: TRUSTED, "pod-security.kubernetes.io/enforce": "privileged"})
@@ -104,6 +111,7 @@ def wait_for_rules(api: "ApiServer") -> None:
         cron_job({"schedulerName": "other"}),
         vcjob(),
         pod_group(),
+        bucket_claim(),
     )
     api.wait("the rules hold", lambda: all(api.create(manifest, by=ADMIN)[0] == 422 for manifest in wrong))
 
@@ -166,6 +174,16 @@ def pod_group() -> Object:
         "kind": "PodGroup",
         "metadata": {"name": "one", "namespace": TEAM},
         "spec": {"minMember": 2},
+    }
+
+
+def bucket_claim(bucket: str = "datasets") -> Object:
+    """A claim of a bucket that may be another's."""
+    return {
+        "apiVersion": "objectbucket.io/v1alpha1",
+        "kind": "ObjectBucketClaim",
+        "metadata": {"name": "mine", "namespace": TEAM},
+        "spec": {"bucketName": bucket, "storageClassName": "datasets-bucket"},
     }
 
 
@@ -654,6 +672,7 @@ def test_only_members_read_secrets(team: "ApiServer", role: str, seen: int) -> N
 
 
 NAMESPACED = f"/api/v1/namespaces/{TEAM}"
+CLAIMS = f"/apis/objectbucket.io/v1alpha1/namespaces/{TEAM}/objectbucketclaims"
 RIGHTS = [
     ("PATCH", f"{NAMESPACED}/pods/one", "change a pod, and with it Kueue's gate"),
     ("PATCH", f"{NAMESPACED}/pods/one/ephemeralcontainers", "add a container to a pod that runs"),
@@ -684,6 +703,11 @@ RIGHTS = [
     ("POST", f"/apis/networking.k8s.io/v1/namespaces/{TEAM}/ingresses", "be reached from outside"),
     ("POST", f"/apis/gateway.networking.k8s.io/v1/namespaces/{TEAM}/httproutes", "be reached through a gateway"),
     ("POST", f"/apis/discovery.k8s.io/v1/namespaces/{TEAM}/endpointslices", "send others' traffic elsewhere"),
+    ("POST", f"{CLAIMS}", "claim the bucket of another team"),
+    ("PATCH", f"{CLAIMS}/ceph-bucket-mine", "have a larger bucket"),
+    ("DELETE", f"{CLAIMS}/ceph-bucket-mine", "leave a bucket behind that nobody counts"),
+    ("GET", "/apis/objectbucket.io/v1alpha1/objectbuckets", "see whose buckets there are"),
+    ("POST", f"/apis/ceph.rook.io/v1/namespaces/{TEAM}/cephobjectstoreusers", "make a user of Ceph"),
     ("POST", "/apis/node.k8s.io/v1/runtimeclasses", "make a runtime class"),
     ("POST", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", "write rules"),
     ("GET", "/api/v1/namespaces/language/pods", "see what another team runs"),
@@ -740,6 +764,31 @@ def test_a_service_takes_no_address_of_others(team: "ApiServer") -> None:
     assert team.create(service(OUTWARD), by=ALICE) == (201, "")
     status, message = team.create(service(OUTWARD | {"externalIPs": ["10.10.0.2"]}), by=ALICE)
     assert (status, "leave externalIPs out" in message) == (422, True), message
+
+
+@pytest.mark.parametrize("who", [ADMIN, OWN_ACCOUNT, OTHER_TEAMS], ids=["a person", "the team's", "another team's"])
+def test_a_bucket_is_claimed_by_nobody_who_may_write_here(team: "ApiServer", who: "Identity") -> None:
+    """Rook would give it the bucket: of whoever may make claims here, only accounts that may everywhere are heard."""
+    if who == OWN_ACCOUNT:
+        team.apply(bind("claims", "cluster-admin", f"system:serviceaccounts:{TEAM}", TEAM))
+    status, message = team.create(bucket_claim(), by=who)
+    team.request("DELETE", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{TEAM}/rolebindings/test-claims")
+    assert status == 422, message
+    assert "declared in the cluster file" in message
+
+
+def test_what_gen_declares_is_claimed_and_bound(team: "ApiServer", ml50: Cluster) -> None:
+    """Argo CD makes the claim, Rook writes into it which bucket it is and its finalizer; nobody else changes it."""
+    bucket = TeamBucket(name="vision-raw", store="datasets", size=Quantity.parse("1Ti"))
+    (claim,) = team_claims(ml50, structs.replace(ml50.teams[0], buckets=(bucket,)))
+    assert team.create(claim, by=ARGO_CD) == (201, "")
+    team.apply(claim)
+    stored = team.request("GET", team.path(claim, named=True))[1]
+    bound = stored | {"spec": stored["spec"] | {"objectBucketName": "obc-vision-ceph-bucket-vision-raw"}}
+    bound["metadata"] = bound["metadata"] | {"finalizers": ["objectbucket.io/finalizer"]}
+    assert team.update(bound, by=ROOK) == (200, "")
+    status, message = team.update(bound, by=ADMIN)
+    assert (status, "declared in the cluster file" in message) == (422, True)
 
 
 def test_a_token_of_an_account_never_becomes_a_secret(team: "ApiServer") -> None:

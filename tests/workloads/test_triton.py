@@ -15,6 +15,7 @@ from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.quantity import Quantity
 from generator.model.storage import ObjectUser
+from generator.model.teams import TeamBucket
 from generator.rules.team_routes import by_own_hosts, by_the_gateway, to_own_services
 from generator.workloads import Workload, workload
 from generator.workloads.wanted import Serving, Wanted
@@ -217,6 +218,20 @@ def test_the_team_s_own_user_of_minio_reads_its_bucket(ml50: Cluster) -> None:
     assert environment(one)["AWS_ACCESS_KEY_ID"]["name"] == "minio-user-serving-models"
     without = structs.replace(ml50, storage=structs.replace(ml50.storage, objects=objects))
     assert "gen knows no keys of team serving" in refused(without, least=1, most=1, **asked)
+
+
+def test_the_team_s_own_bucket_in_ceph_is_opened_by_the_keys_that_rook_made(cluster: Cluster) -> None:
+    bucket = TeamBucket(name="asr-models", store="store", size=Quantity.parse("1Ti"))
+    teams = [structs.replace(one, buckets=(bucket,)) if one.name == "search" else one for one in cluster.teams]
+    own = structs.replace(cluster, teams=tuple(teams))
+    one = made(own, models="s3://asr-models/v1", credentials=None)
+    where = "--model-repository=s3://https://rook-ceph-rgw-store.rook-ceph.svc:8443/asr-models/v1"
+    assert where in container(one)["args"]
+    for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        assert environment(one)[key] == {"name": "ceph-bucket-asr-models", "key": key}
+    # Another team's bucket is none of those that one may load from.
+    told = refused(own, team="assistant", models="s3://asr-models", credentials=None)
+    assert "gpu-serving has no bucket asr-models" in told
 
 
 @pytest.mark.parametrize("place", ["https://s3.example.org:443/models", "s3.example.org:9000/models/asr"])

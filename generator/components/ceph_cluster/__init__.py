@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import (
+    BOUND,
     backup_reader,
     backup_users,
     bucket_claims,
@@ -16,7 +17,7 @@ from generator.components.ceph_cluster.pools import block_pools, filesystems, mg
 from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.ceph_csi_drivers import RBD_DRIVER
 from generator.components.common import prometheus_crds
-from generator.components.component import Component, Health, Ignore, Manifest, Secret, Tier
+from generator.components.component import Component, Health, Manifest, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.listening import CLUSTER, Listener
 from generator.components.rook_ceph import NAMESPACE
@@ -45,8 +46,7 @@ def ceph_cluster(cluster: Cluster) -> Component:
         needs=needs(cluster, ceph),
         secrets=tuple(secrets(cluster, ceph)),
         health=health(),
-        # The provisioner writes the bucket it found or made into the claim.
-        ignore=(Ignore(group="objectbucket.io", kind="ObjectBucketClaim", pointers=("/spec/objectBucketName",)),),
+        ignore=(BOUND,),
     )
 
 

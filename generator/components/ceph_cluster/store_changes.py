@@ -6,7 +6,7 @@ Read in Rook v1.20.6, `pkg/operator/ceph/{file,object,pool}`, and in the rules o
 from generator.components.ceph_cluster.changes import DOCUMENTATION, SOURCE
 from generator.components.ceph_cluster.pool_changes import POOL_CRD, POOLS, pool_of
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.compared import came, is_protected, stayed, turned_off, turned_on, went
+from generator.model.compared import came, is_protected, lowered, stayed, turned_off, turned_on, went
 from generator.model.fields import mapping
 
 BLOCK_POOL, FILESYSTEM, STORE = POOLS
@@ -42,6 +42,16 @@ def deletes_pools(change: ObjectChange, field: FieldChange) -> bool:
     spec = mapping(change.old.get("spec"))
     preserved = spec.get("preserveFilesystemOnDelete") or spec.get("preservePoolsOnDelete")
     return not is_protected(change, field) and not preserved
+
+
+def tighter(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a limit lets in less than before."""
+    return came(change, field) or lowered(change, field)
+
+
+def looser(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a limit lets in as much as before, or more."""
+    return not tighter(change, field)
 
 
 FILESYSTEMS = (
@@ -157,6 +167,39 @@ STORES = (
     ),
 )
 
+LIMITS = ("spec.additionalConfig.maxObjects", "spec.additionalConfig.maxSize")
+CLAIMS = (
+    ChangeRule(
+        code="GEN-CHG-464",
+        kinds=(BUCKET,),
+        paths=LIMITS,
+        effect=Effect.OUTAGE,
+        reason="what is there stays; a bucket that holds more takes no further writes until objects are deleted",
+        instead="look at what it holds first: `radosgw-admin user stats --uid USER --sync-stats`",
+        link=BUCKETS,
+        when=tighter,
+    ),
+    ChangeRule(
+        code="GEN-CHG-468",
+        kinds=(BUCKET,),
+        paths=LIMITS,
+        effect=Effect.NONE,
+        reason="Rook gives the owner of the bucket the other quota; objects stay",
+        link=BUCKETS,
+        when=looser,
+    ),
+    ChangeRule(
+        code="GEN-CHG-469",
+        kinds=(BUCKET,),
+        paths=("spec.bucketName", "spec.storageClassName"),
+        effect=Effect.IMPOSSIBLE,
+        reason="Rook passes it by: of a claim that is there it takes other limits and another policy alone",
+        instead="another bucket beside it, and the objects copied",
+        link="https://github.com/kube-object-storage/lib-bucket-provisioner/blob/d1a8c34382f1/pkg/provisioner/controller.go",
+        when=stayed,
+    ),
+)
+
 LEAVING = (
     ChangeRule(
         code="GEN-CHG-456",
@@ -238,4 +281,4 @@ LEAVING = (
     ),
 )
 
-STORE_CHANGES = (*FILESYSTEMS, *STORES, *LEAVING)
+STORE_CHANGES = (*FILESYSTEMS, *STORES, *CLAIMS, *LEAVING)

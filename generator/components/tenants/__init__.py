@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.ceph_cluster.buckets import BOUND, team_claims, team_keys
 from generator.components.cilium import ROUTES, ROUTING
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
@@ -20,6 +21,7 @@ from generator.model.teams import Team
 
 def tenants(cluster: Cluster, jobs: Jobs) -> Component:
     """Give each team a namespace with its queue, rights, limits and network."""
+    claimed = any(team.buckets for team in cluster.teams)
     return Component(
         name="tenants",
         tier=DEFINITION.tier,
@@ -28,17 +30,19 @@ def tenants(cluster: Cluster, jobs: Jobs) -> Component:
         namespaces=tuple(namespace(cluster, team) for team in cluster.teams),
         base=(*roles(jobs), *policies(jobs)),
         objects=(*queue_readers(cluster), *(item for team in cluster.teams for item in belongings(cluster, team))),
-        needs=("queues",),
+        needs=("queues", *(("ceph-cluster",) if claimed else ())),
         secrets=tuple(keys(cluster)),
+        ignore=(BOUND,) if claimed else (),
     )
 
 
 def keys(cluster: Cluster) -> Iterator[Secret]:
-    """Yield the keys of the users of MinIO that are a team's."""
+    """Yield the keys of the users of MinIO that are a team's, and of its buckets in Ceph."""
     teams = {team.name for team in cluster.teams}
     for user in cluster.storage.objects.users if cluster.storage.objects else ():
         if user.team in teams:
             yield copied_keys(user, str(user.team), "pods of the team")
+    yield from (team_keys(team, bucket) for team in cluster.teams for bucket in team.buckets)
 
 
 def namespace(cluster: Cluster, team: Team) -> Namespace:
@@ -49,7 +53,7 @@ def namespace(cluster: Cluster, team: Team) -> Namespace:
 
 def belongings(cluster: Cluster, team: Team) -> tuple[Manifest, ...]:
     """Return the objects in one team's namespace."""
-    return (local_queue(team), quota(team), *bindings(team), *network(cluster, team))
+    return (local_queue(team), quota(team), *bindings(team), *network(cluster, team), *team_claims(cluster, team))
 
 
 def local_queue(team: Team) -> Manifest:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
 from generator.components.kueue import PREFIX, PRIORITY, QUEUE
-from generator.components.tenants.beside import addresses, budgets, tokens
+from generator.components.tenants.beside import addresses, bucket_claims, budgets, tokens
 from generator.components.tenants.pods import allowed, changes, gpu_variables, label, pods, templates
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, binding, policy, resources
 from generator.components.volcano import GANG, JOB_GROUPS
@@ -47,6 +47,7 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         pod_groups(),
         addresses(),
         tokens(),
+        bucket_claims(),
         budgets(),
     )
     return tuple(item for policy in made for item in (policy, binding(policy)))

@@ -1,6 +1,7 @@
-"""Rules on what stands beside a team's jobs: Services, Secrets and disruption budgets."""
+"""Rules on what stands beside a team's jobs: Services, Secrets, claims of buckets and disruption budgets."""
 
 from generator.components.component import Manifest
+from generator.components.rook_ceph import BUCKETS
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
 
 
@@ -30,6 +31,24 @@ def tokens() -> Manifest:
             f"{BY_CONTROLLER} || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
             "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods",
         },
+    )  # fmt: skip
+
+
+def bucket_claims() -> Manifest:
+    """Leave claims of buckets to Argo CD and Rook. Rook makes the user of a claim the owner of the bucket that it
+    names, whoever owned that before, and a claim may open a bucket to others (v1.20.6: `Provision` in
+    `pkg/operator/ceph/object/bucket/provisioner.go`). Members have no right to claims at all; this holds for whoever
+    else may write to their namespace.
+    """
+    return policy(
+        "gen-bucket-claims",
+        [resources(BUCKETS, ["*"], "CREATE", "UPDATE")],
+        validations={
+            BY_CONTROLLER:
+            "buckets of a team are declared in the cluster file (`buckets` of the team): a claim takes the bucket that "
+            "it names from whoever has it",
+        },
+        conditions={"entering": ENTERING},
     )  # fmt: skip
 
 

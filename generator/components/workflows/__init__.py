@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.buckets import backup_reader, restorer, store_secret
+from generator.components.ceph_cluster.buckets import backup_reader, owner_secret, restorer, store_secret
 from generator.components.ceph_cluster.pools import rgw_url
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
@@ -117,8 +117,7 @@ def restores(cluster: Cluster) -> Iterator[Manifest]:
             "backup-secret": user_secret((reader(cluster, item) or user).name),
             "ceph-url": url,
             "live-bucket": item.source.bucket,
-            # The claim's: see `bucket_claims`.
-            "live-secret": item.source.bucket,
+            "live-secret": owner_secret(cluster, item.source.bucket),
             "restore-secret": store_secret(store, restorer(store)),
             "room": str(restore_room(cluster, store).value),
         }

@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from generator.components.ceph_cluster.buckets import owner_secret, team_of
+from generator.components.rook_ceph import NAMESPACE
 from generator.components.workflows.restore import deadline, operation
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
@@ -122,11 +124,23 @@ def plan(cluster: Cluster, one: Restore, now: datetime) -> Iterator[str]:
     yield f"  into  {one.into} of store {source.store}: a new bucket, or what a stopped run left of it"
     yield f"  then  {_effect(one)}"
     yield from _room(one.left)
+    yield from _keys(cluster, one)
     objects = cluster.storage.objects
     days = next((each.expire_versions for each in objects.buckets if each.name == target.bucket), 0) if objects else 0
     if now - one.at > timedelta(days=days):
         kept = f"{target.bucket} keeps what was overwritten for {plural(days, 'day')}"
         yield f"note: {kept}: of that time it may hold less, and the run fails where it proves to"
+
+
+def _keys(cluster: Cluster, one: Restore) -> Iterator[str]:
+    """Yield what a switch needs of a team's bucket: a pod reads Secrets of its own namespace alone."""
+    bucket = one.backup.source.bucket
+    if (team := team_of(cluster, bucket)) and one.switch != "none":
+        secret = owner_secret(cluster, bucket)
+        yield (
+            f"note: {bucket} is team {team.name}'s, and the step that writes to it waits for its keys: copy Secret "
+            f"{secret} from namespace {team.name} to {NAMESPACE}, and delete the copy afterwards"
+        )
 
 
 def _room(left: Left) -> Iterator[str]:
