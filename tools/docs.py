@@ -51,6 +51,7 @@ SUBJECTS = {
     "CEPH": "Ceph",
     "OBJ": "MinIO and its buckets",
     "SCR": "Scratch on nodes",
+    "DATA": "Datasets",
     "BKP": "Backups",
     "TEAM": "Teams and quotas",
     "FRM": "Frameworks",

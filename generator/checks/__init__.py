@@ -12,6 +12,7 @@ from generator.checks import (
     ceph_pools,
     claims,
     data_plane,
+    datasets,
     disks,
     escrow,
     exposure,
@@ -51,10 +52,10 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, escrow, exposure, extras,
-    fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring, networks, nodes, objects,
-    own_backups, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units,
-    versions, volumes, windows,
+    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, datasets, disks, escrow,
+    exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring,
+    networks, nodes, objects, own_backups, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers,
+    sharing, site, teams, units, versions, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.datasets import BOUND, on_nfs, volumes
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.listening import Listener
 from generator.model.change import CHART, ChangeRule, Effect, named
@@ -28,6 +29,7 @@ VERSIONS = Versions(
 
 NAMESPACE = "csi-nfs"
 DRIVER = "nfs.csi.k8s.io"
+MOUNT = ("nfsvers=4.1", "hard")
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -42,7 +44,8 @@ def csi_nfs(cluster: Cluster) -> Component:
         summary="Volumes on an NFS server",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        objects=(storage_class(nfs),),
+        objects=(storage_class(nfs), *datasets(cluster, nfs)),
+        ignore=(BOUND,) if any(on_nfs(cluster)) else (),
         releases=(Release(version.chart("csi-driver-nfs"), "csi-driver-nfs", NAMESPACE, values(cluster)),),
         kinds=DEFINITION.chart_kinds,
     )
@@ -90,11 +93,18 @@ def storage_class(nfs: Nfs) -> Manifest:
             "subDir": "${pvc.metadata.namespace}-${pvc.metadata.name}-${pv.metadata.name}",
             "onDelete": "archive",
         },
-        "mountOptions": ["nfsvers=4.1", "hard"],
+        "mountOptions": [*MOUNT],
         "reclaimPolicy": "Delete",
         "volumeBindingMode": "Immediate",
         "allowVolumeExpansion": True,
     }
+
+
+def datasets(cluster: Cluster, nfs: Nfs) -> Iterator[Manifest]:
+    """Yield the volumes of datasets, which are folders of the server that are there already."""
+    for dataset in on_nfs(cluster):
+        source = {"driver": DRIVER, "volumeAttributes": {"server": nfs.server, "share": dataset.share}}
+        yield from volumes(cluster, dataset, source, *MOUNT)
 
 
 CHANGES = (
@@ -137,7 +147,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=(*CLUSTER_ROLES, "storage.k8s.io/CSIDriver"),
     listens=listens,
-    own_kinds=("storage.k8s.io/StorageClass",),
+    own_kinds=("/PersistentVolume", "storage.k8s.io/StorageClass"),
     daemons_on=ALL_NODES,
     changes=lambda: CHANGES,
     shown_by=Evidence(images=("sig-storage/nfsplugin",)),

@@ -6,7 +6,7 @@ from generator.model.backup import Backup
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
-from generator.model.storage import CephObjectStore
+from generator.model.storage import CephObjectStore, CephPool
 
 
 def backups_of(cluster: Cluster, store: CephObjectStore) -> tuple[Backup, ...]:
@@ -18,7 +18,12 @@ def store_holds(cluster: Cluster, store: CephObjectStore) -> int:
     """Return the bytes that a store can hold: of its pool's quota and what its disks hold, the smaller one that is
     known; 0 where neither is.
     """
-    known = (store.data.quota.value if store.data.quota else 0, ceph_usable(cluster, store.data).value)
+    return pool_holds(cluster, store.data)
+
+
+def pool_holds(cluster: Cluster, pool: CephPool) -> int:
+    """Return the same of a pool."""
+    known = (pool.quota.value if pool.quota else 0, ceph_usable(cluster, pool).value)
     return min((one for one in known if one), default=0)
 
 

@@ -8,6 +8,7 @@ from generator.model.base import Folder, Host, Line, Name, Positive, Section
 from generator.model.quantity import Quantity
 
 BucketName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$(?!\n)", description="an S3 bucket name")]
+Share = Annotated[str, Meta(pattern=r"^/[^\s]*$(?!\n)")]
 Days = Annotated[int, Meta(ge=1, le=36500)]
 
 
@@ -154,14 +155,28 @@ class Nfs(Section, frozen=True, kw_only=True):
     """An NFS server outside the cluster, as a storage class of its own. Capacity is not enforced."""
 
     server: Host
-    share: Annotated[str, Meta(pattern=r"^/[^\s]*$(?!\n)")]
+    share: Share
     storage_class: Name = "nfs"
 
 
+class Dataset(Section, frozen=True, kw_only=True):
+    """Files that the team `owner` writes and `readers` read: `size` bytes in a `filesystem` of Ceph, or a folder of the
+    NFS server outside (`share`), whose size nobody enforces. Each of these teams has claim `dataset-NAME`.
+    """
+
+    name: Name
+    size: Quantity
+    filesystem: Name | None = None
+    share: Share | None = None
+    owner: Name | None = None
+    readers: tuple[Name, ...] = ()
+
+
 class Storage(Section, frozen=True, kw_only=True):
-    """The storage tiers; each may be absent."""
+    """The storage tiers; each may be absent. `datasets` lie on Ceph or NFS, for several teams."""
 
     scratch: Scratch | None = None
     ceph: Ceph | None = None
     objects: Objects | None = None
     nfs: Nfs | None = None
+    datasets: tuple[Dataset, ...] = ()

@@ -16,12 +16,16 @@ from reference import ROOT
 
 from generator.components import JOBS as JOB_KINDS
 from generator.components.ceph_cluster.buckets import team_claims
+from generator.components.ceph_cluster.datasets import datasets as in_ceph
 from generator.components.common import OIDC_PREFIX
+from generator.components.datasets import LABEL
 from generator.components.kueue import TEAM as TEAM_LABEL
 from generator.components.queues import queues
 from generator.components.tenants import tenants
+from generator.components.tenants.datasets import claims
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
+from generator.model.storage import Dataset
 from generator.model.teams import TeamBucket
 
 if TYPE_CHECKING:
@@ -789,6 +793,65 @@ def test_what_gen_declares_is_claimed_and_bound(team: "ApiServer", ml50: Cluster
     assert team.update(bound, by=ROOK) == (200, "")
     status, message = team.update(bound, by=ADMIN)
     assert (status, "declared in the cluster file" in message) == (422, True)
+
+
+@pytest.fixture(scope="module")
+def dataset(team: "ApiServer", ml50: Cluster) -> Object:
+    """A team's claim of a dataset that it reads, and its volume."""
+    scans = Dataset(name="scans", filesystem="shared", size=Quantity.parse("2Ti"), readers=(TEAM,))
+    cluster = structs.replace(ml50, storage=structs.replace(ml50.storage, datasets=(scans,)))
+    (claim,) = claims(cluster)
+    _, volume = in_ceph(cluster)
+    for manifest in (volume, claim):
+        assert team.create(manifest, by=ARGO_CD) == (201, "")
+        team.apply(manifest)
+    stored: Object = team.request("GET", team.path(claim, named=True))[1]
+    return stored
+
+
+TURNS = {
+    "for writing": lambda claim: claim["spec"] | {"accessModes": ["ReadWriteMany"]},
+    "to another volume": lambda claim: claim["spec"] | {"volumeName": "dataset-scans.language"},
+}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_a_member_turns_no_claim_of_a_dataset(team: "ApiServer", dataset: Object, turn: str) -> None:
+    status, message = team.update(dataset | {"spec": TURNS[turn](dataset)}, by=ALICE)
+    assert status == 422, message
+    assert "claims of datasets" in message or "immutable" in message
+
+
+def test_a_member_does_not_take_a_dataset_from_the_team(team: "ApiServer", dataset: Object) -> None:
+    """A volume whose claim is gone is given to no other: the whole team would be without."""
+    path = f"{team.path(dataset, named=True)}?dryRun=All"
+    for who in (ALICE, OWN_ACCOUNT, OTHER_TEAMS):
+        status, answer = team.request("DELETE", path, by=who)
+        assert (status, "claims of datasets" in answer["message"]) == (422, True), answer
+    assert team.request("DELETE", path, by=ADMIN)[0] == 200, "an administrator of the cluster may"
+    assert team.request("DELETE", path, by=ARGO_CD)[0] == 200
+
+
+def test_a_member_takes_no_mark_off_a_claim_and_puts_none_on(team: "ApiServer", dataset: Object) -> None:
+    plain = dataset | {"metadata": {**dataset["metadata"], "labels": {}}}
+    status, message = team.update(plain, by=ALICE)
+    assert (status, "claims of datasets" in message) == (422, True)
+    own = {**volume_claim("mine"), "metadata": {"name": "mine", "namespace": TEAM, "labels": {LABEL: "scans"}}}
+    assert "claims of datasets" in team.create(own, by=ALICE)[1]
+    assert team.create(volume_claim("mine"), by=ALICE) == (201, "")
+
+
+def test_a_member_makes_no_volume_that_would_be_mounted_for_writing(team: "ApiServer", dataset: Object) -> None:
+    status, _ = team.request("POST", "/api/v1/persistentvolumes", {}, by=ALICE)
+    assert status == 403
+    name = dataset["spec"]["volumeName"]
+    assert team.request("PATCH", f"/api/v1/persistentvolumes/{name}", {}, by=ALICE)[0] == 403
+
+
+def volume_claim(name: str) -> Object:
+    spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+    metadata = {"name": name, "namespace": TEAM}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
 
 def test_a_token_of_an_account_never_becomes_a_secret(team: "ApiServer") -> None:

@@ -13,11 +13,14 @@ from generator.components.ceph_cluster.buckets import (
 )
 from generator.components.ceph_cluster.classes import snapshot_classes, storage_classes
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
+from generator.components.ceph_cluster.datasets import datasets
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
 from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.ceph_csi_drivers import RBD_DRIVER
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Manifest, Secret, Tier
+from generator.components.datasets import BOUND as VOLUME_BOUND
+from generator.components.datasets import in_ceph
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.listening import CLUSTER, Listener
 from generator.components.rook_ceph import NAMESPACE
@@ -46,7 +49,7 @@ def ceph_cluster(cluster: Cluster) -> Component:
         needs=needs(cluster, ceph),
         secrets=tuple(secrets(cluster, ceph)),
         health=health(),
-        ignore=(BOUND,),
+        ignore=(BOUND, *((VOLUME_BOUND,) if any(in_ceph(cluster)) else ())),
     )
 
 
@@ -63,6 +66,7 @@ def objects(cluster: Cluster, ceph: Ceph) -> tuple[Manifest, ...]:
         mgr_pool(cluster),
         *block_pools(ceph),
         *filesystems(cluster, ceph),
+        *datasets(cluster),
         *object_stores(cluster, ceph),
         *certificates(cluster, ceph),
         *storage_classes(ceph),
@@ -176,7 +180,7 @@ DEFINITION = Definition(
     # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
     short_tags=("quay.io/ceph/ceph",),
     listens=listens,
-    own_kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass", "storage.k8s.io/StorageClass"),
+    own_kinds=("/PersistentVolume", "snapshot.storage.k8s.io/VolumeSnapshotClass", "storage.k8s.io/StorageClass"),
     # ceph-csi: "multi node access modes are only supported on rbd `block` type volumes".
     one_node_volumes=(RBD_DRIVER,),
     changes=change_rules,

@@ -6,7 +6,7 @@ Read in Rook v1.20.6, `pkg/operator/ceph/{file,object,pool}`, and in the rules o
 from generator.components.ceph_cluster.changes import DOCUMENTATION, SOURCE
 from generator.components.ceph_cluster.pool_changes import POOL_CRD, POOLS, pool_of
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.compared import came, is_protected, lowered, stayed, turned_off, turned_on, went
+from generator.model.compared import came, every, is_protected, lowered, stayed, turned_off, turned_on, went
 from generator.model.fields import mapping
 
 BLOCK_POOL, FILESYSTEM, STORE = POOLS
@@ -167,6 +167,29 @@ STORES = (
     ),
 )
 
+DATASETS = (
+    ChangeRule(
+        code="GEN-CHG-443",
+        kinds=(SUBVOLUMES,),
+        paths=("spec.quota",),
+        effect=Effect.OUTAGE,
+        reason="who writes there finds it full earlier; where it holds more already, Ceph refuses the change "
+        "(`--no-shrink`), Rook tries again without end, and the Application stays unhealthy",
+        instead="look at what it holds first, and delete what is too much",
+        link="https://github.com/rook/rook/blob/v1.20.6/pkg/daemon/ceph/client/subvolumegroup.go",
+        when=tighter,
+    ),
+    ChangeRule(
+        code="GEN-CHG-444",
+        kinds=(SUBVOLUMES,),
+        paths=("spec.quota",),
+        effect=Effect.NONE,
+        reason="Rook gives the group the other quota; files stay",
+        link=f"{DOCUMENTATION}/CRDs/Shared-Filesystem/ceph-fs-subvolumegroup-crd.md",
+        when=every(looser, stayed),
+    ),
+)
+
 LIMITS = ("spec.additionalConfig.maxObjects", "spec.additionalConfig.maxSize")
 CLAIMS = (
     ChangeRule(
@@ -281,4 +304,4 @@ LEAVING = (
     ),
 )
 
-STORE_CHANGES = (*FILESYSTEMS, *STORES, *CLAIMS, *LEAVING)
+STORE_CHANGES = (*FILESYSTEMS, *DATASETS, *STORES, *CLAIMS, *LEAVING)

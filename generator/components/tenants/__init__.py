@@ -10,6 +10,7 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
 from generator.components.minio.settings import copied_keys
+from generator.components.tenants import datasets
 from generator.components.tenants.admission import policies
 from generator.components.tenants.network import network
 from generator.components.tenants.pods import ALLOWED
@@ -29,8 +30,12 @@ def tenants(cluster: Cluster, jobs: Jobs) -> Component:
         version="v1",
         namespaces=tuple(namespace(cluster, team) for team in cluster.teams),
         base=(*roles(jobs), *policies(jobs)),
-        objects=(*queue_readers(cluster), *(item for team in cluster.teams for item in belongings(cluster, team))),
-        needs=("queues", *(("ceph-cluster",) if claimed else ())),
+        objects=(
+            *queue_readers(cluster),
+            *(item for team in cluster.teams for item in belongings(cluster, team)),
+            *datasets.claims(cluster),
+        ),
+        needs=tuple(dict.fromkeys(("queues", *(("ceph-cluster",) if claimed else ()), *datasets.needed(cluster)))),
         secrets=tuple(keys(cluster)),
         ignore=(BOUND,) if claimed else (),
     )

@@ -13,18 +13,21 @@ _VERBS = (
     "(request.operation == 'CREATE' ? ['create'] : request.operation == 'UPDATE' ? ['update', 'patch']"
     " : ['delete', 'deletecollection'])"
 )
-_EVERYWHERE = (
+EVERYWHERE = (
     f"{_VERBS}.exists(verb, authorizer.group(request.resource.group).resource(request.resource.resource)"
     ".subresource(request.?subResource.orValue('')).check(verb).allowed())"
 )
+"""Who asks may do the same in every namespace."""
+CONTROLLER = "request.userInfo.username == 'system:kube-controller-manager'"
+"""Controllers that have no account of their own."""
 # The groups of super-admin.conf and of admin.conf (kubeadm, since 1.29): the way in when all else fails.
 _ADMINS = ("system:masters", "kubeadm:cluster-admins")
 BY_CONTROLLER = (
-    "(request.userInfo.username == 'system:kube-controller-manager'"
+    f"({CONTROLLER}"
     f" || {list(_ADMINS)}.exists(name, name in request.userInfo.?groups.orValue([]))"
     " || request.userInfo.username.startsWith('system:serviceaccount:')"
     " && !request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':')"
-    f" && {_EVERYWHERE})"
+    f" && {EVERYWHERE})"
 )
 # Objects from before the rules may still be changed and deleted.
 ENTERING = "!has(object.metadata.deletionTimestamp)"

@@ -1,0 +1,132 @@
+"""Rules about datasets of several teams: where they lie, whose they are, and their room."""
+
+from collections.abc import Iterator
+
+from generator.checks.places import entries, given_twice, human, listed_twice, meant
+from generator.checks.tiers import filesystems
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path
+from generator.model.restore_room import pool_holds
+from generator.model.rule import rule, warning
+from generator.model.storage import Dataset
+from generator.spec.near import suggest
+
+DATASETS: Path = ("storage", "datasets")
+
+
+def _datasets(cluster: Cluster) -> list[tuple[Path, Dataset]]:
+    return entries(cluster.storage.datasets, *DATASETS)
+
+
+@rule("GEN-DATA-001", "datasets are given once")
+def names_unique(cluster: Cluster) -> Iterator[Finding]:
+    """A team has one claim of a dataset's name: of two datasets it would get one.
+
+    Wrong:
+        datasets: [{name: scans, ...}, {name: scans, ...}]
+    Right:
+        datasets: [{name: scans, ...}, {name: scans-2025, ...}]
+    """
+    items = ((dataset.name, (*at, "name")) for at, dataset in _datasets(cluster))
+    return given_twice(items, "two datasets are named {}", "rename or remove one")
+
+
+@rule("GEN-DATA-002", "a dataset lies in one place that is there")
+def placed(cluster: Cluster) -> Iterator[Finding]:
+    """It lies in a filesystem of Ceph or is a folder of the NFS server: without one of them nobody gets a volume.
+
+    Wrong:
+        - {name: scans, filesystem: shared, share: /exports/scans, size: 2Ti, owner: vision}
+    Right:
+        - {name: scans, filesystem: shared, size: 2Ti, owner: vision}
+    """
+    known = [filesystem.name for _, filesystem in filesystems(cluster)]
+    for at, dataset in _datasets(cluster):
+        if bool(dataset.filesystem) == bool(dataset.share):
+            what = "in a filesystem and on NFS" if dataset.share else "neither in a filesystem nor on NFS"
+            fix = "keep one of both" if dataset.share else "say in which: `filesystem`, or `share`"
+            yield Finding(at=at, message=f"dataset {dataset.name} is {what}", fix=fix)
+        elif dataset.filesystem and dataset.filesystem not in known:
+            message = f"dataset {dataset.name} is in filesystem {dataset.filesystem}, which is not there"
+            where = (*at, "filesystem")
+            otherwise = f"one of {', '.join(known)}" if known else "add storage.ceph.filesystems"
+            edits = meant(where, dataset.filesystem, known)
+            yield Finding(at=where, message=message, fix=suggest(dataset.filesystem, known, otherwise), edits=edits)
+        elif dataset.share and not cluster.storage.nfs:
+            message = f"dataset {dataset.name} is on NFS, and there is no storage.nfs"
+            yield Finding(at=(*at, "share"), message=message, fix="add storage.nfs with its server")
+
+
+@rule("GEN-DATA-003", "datasets are of teams that exist")
+def teams_known(cluster: Cluster) -> Iterator[Finding]:
+    """The claim is made in the namespace of a team: of one that is not there, nobody reads the dataset.
+
+    Wrong:
+        - {name: scans, readers: [visoin], ...}
+    Right:
+        - {name: scans, readers: [vision], ...}
+    """
+    known = [team.name for team in cluster.teams]
+    for at, dataset in _datasets(cluster):
+        named = [((*at, "owner"), dataset.owner)] if dataset.owner else []
+        for where, name in (*named, *entries(dataset.readers, *at, "readers")):
+            if name not in known:
+                message = f"dataset {dataset.name} is of team {name}, which is not there"
+                fix = suggest(name, known, f"one of {', '.join(known)}" if known else "there is no team")
+                yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+
+
+@warning("GEN-DATA-004", "somebody fills a dataset")
+def filled(cluster: Cluster) -> Iterator[Finding]:
+    """A dataset in Ceph begins empty, and only its owner writes it. What is on an NFS server is there already.
+
+    Wrong:
+        - {name: scans, filesystem: shared, size: 2Ti, readers: [vision]}
+    Right:
+        - {name: scans, filesystem: shared, size: 2Ti, owner: imaging, readers: [vision]}
+    """
+    for at, dataset in _datasets(cluster):
+        if dataset.filesystem and not dataset.owner:
+            message = f"dataset {dataset.name} has no owner: it stays empty"
+            yield Finding(at=at, message=message, fix="name the team that fills it as its `owner`")
+
+
+@warning("GEN-DATA-005", "a team is given a dataset once")
+def teams_once(cluster: Cluster) -> Iterator[Finding]:
+    """The owner writes, also where it is named among the readers.
+
+    Wrong:
+        - {name: scans, owner: vision, readers: [vision, language], ...}
+    Right:
+        - {name: scans, owner: vision, readers: [language], ...}
+    """
+    for at, dataset in _datasets(cluster):
+        named = [(dataset.owner, (*at, "owner"))] if dataset.owner else []
+        readers = [(name, where) for where, name in entries(dataset.readers, *at, "readers")]
+        yield from listed_twice([*named, *readers], f"dataset {dataset.name} names team {{}} twice")
+
+
+@warning("GEN-DATA-006", "datasets have room in their filesystem together")
+def room(cluster: Cluster) -> Iterator[Finding]:
+    """A dataset takes no more than its `size`, of the filesystem's first data pool. Where all of them are more than
+    that holds, one that keeps to its own finds it full, and so does every other volume there.
+
+    Wrong:
+        # the first pool of the filesystem holds 15Ti
+        - {name: scans, filesystem: shared, size: 10Ti, owner: vision}
+        - {name: voices, filesystem: shared, size: 10Ti, owner: speech}
+    Right:
+        - {name: scans, filesystem: shared, size: 5Ti, owner: vision}
+        - {name: voices, filesystem: shared, size: 5Ti, owner: speech}
+    """
+    for place, filesystem in filesystems(cluster):
+        holds = pool_holds(cluster, filesystem.data[0]) if filesystem.data else 0
+        promised = 0
+        for at, dataset in _datasets(cluster):
+            before = promised
+            promised += dataset.size.value if dataset.filesystem == filesystem.name else 0
+            if holds and before <= holds < promised:
+                message = f"with {dataset.name}, datasets may take more than filesystem {filesystem.name} holds"
+                where, also = (*at, "size"), (*place, "data", 0)
+                told = f"{message}, {human(holds)}"
+                yield Finding(at=where, also=also, message=told, fix="smaller ones, or more room")
