@@ -10,13 +10,15 @@ import click
 from generator.cli.options import ROOT, root_of
 from generator.cli.output import show_findings, summary
 from generator.cli.terminal import say
+from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.layout.emit import emit
 from generator.layout.image_references import split
 from generator.model.quantity import Quantity
 from generator.repository.cluster_files import Loaded, load
 from generator.spec.near import suggest
-from generator.workloads import KINDS, Workload, workload
+from generator.workloads import KINDS, workload
+from generator.workloads.ingest import NOTE, Ingest, ingest
 from generator.workloads.wanted import Serving, Wanted
 
 
@@ -75,24 +77,76 @@ def new(  # noqa: PLR0913 - the verb's options
     NCCL's way, shared memory, a volume for checkpoints, scratch. It starts an example that shows that all works; the
     program of your own takes its place. Refused is what the team's quota, its classes or the nodes can never give.
     """
-    given: dict[str, Any] = {} if checkpoints is None else {"checkpoints": _size(checkpoints)}
+    given: dict[str, Any] = {} if checkpoints is None else {"checkpoints": _size("--checkpoints", checkpoints)}
     given["serving"] = _serving(models, replicas, credentials, host)
     _tagged(image)
     wanted = Wanted(name=name, team=team, gpus=gpus, image=image, pool=pool, device=device, priority=priority, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
-        show_findings([one], "text")
-        say(f"{summary([one])}: mend them first", err=True)
-        return 1
-    _hand_over(workload(one.cluster, kind, wanted), output)
+        return _wrong(one)
+    made = workload(one.cluster, kind, wanted)
+    _hand_over(made.manifests, made.notes, output)
     return 0
 
 
-def _hand_over(made: Workload, output: Path | None) -> None:
+@command.command("ingest", short_help="Write a job that brings data into a team's volume.")
+@click.argument("name")
+@click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has the team.")
+@click.option("--team", metavar="TEAM", required=True, help="Whose quota it uses. Must be given.")
+@click.option(
+    "--from", "source", metavar="PLACE", required=True,
+    help="s3://BUCKET/PATH of the cluster, or pvc://CLAIM/PATH of the team. Must be given.",
+)  # fmt: skip
+@click.option("--into", "target", metavar="PLACE", required=True, help="pvc://CLAIM/PATH. Must be given.")
+@click.option("--pool", metavar="POOL", help="The nodes. Default: of those without GPUs the team's largest quota.")
+@click.option("--cpus", type=click.IntRange(1), default=4, show_default=True, help="Of its pod.")
+@click.option("--memory", metavar="SIZE", default="8Gi", show_default=True, help="Of its pod.")
+@click.option("--scratch", metavar="SIZE", help="A volume at /scratch that ends with its pod. Default: none.")
+@click.option("--priority", metavar="CLASS", help="A class that the team may use. Default: the middle one.")
+@click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
+@click.option("--ca", metavar="CONFIGMAP", help="Its ca.crt is trusted, where the bucket is read over TLS.")
+@click.option("--image", metavar="IMAGE", help="With bash and mc. Default: MinIO's client, as for backups.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
+@ROOT
+def bring(  # noqa: PLR0913 - the verb's options
+    name: str,
+    *,
+    cluster: str | None,
+    team: str,
+    memory: str,
+    scratch: str | None,
+    image: str | None,
+    output: Path | None,
+    directory: Path,
+    **given: Any,
+) -> int:
+    """Write the job NAME, which copies a bucket or a folder into a volume on nodes without GPUs, as a manifest for
+    `kubectl create`. It compares both sides at the end, and goes on where it was stopped. Refused is what the team's
+    quota, its classes or the nodes can never give, and a dataset that the team only reads.
+    """
+    if image is not None:
+        _tagged(image)
+    given["memory"] = _size("--memory", memory)
+    given["scratch"] = None if scratch is None else _size("--scratch", scratch)
+    wanted = Ingest(name=name, team=team, image=image, **given)
+    one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
+    if one.cluster is None or one.wrong:
+        return _wrong(one)
+    _hand_over(ingest(one.cluster, wanted), [NOTE], output)
+    return 0
+
+
+def _wrong(one: Loaded) -> int:
+    show_findings([one], "text")
+    say(f"{summary([one])}: mend them first", err=True)
+    return 1
+
+
+def _hand_over(manifests: Sequence[Manifest], notes: Sequence[str], output: Path | None) -> None:
     """Write a workload into a file, or print it, with its notes beside it."""
-    for note in made.notes:
+    for note in notes:
         say(f"note: {note}", err=True)
-    text = "---\n".join(emit(manifest) for manifest in made.manifests)
+    text = "---\n".join(emit(manifest) for manifest in manifests)
     if output:
         _write(output, text)
         say(f"wrote {output}; next: kubectl create --filename {output}")
@@ -100,13 +154,13 @@ def _hand_over(made: Workload, output: Path | None) -> None:
         say(text, nl=False)
 
 
-def _size(text: str) -> Quantity:
+def _size(option: str, text: str) -> Quantity:
     try:
         size = Quantity.parse(text)
     except ValueError as error:
-        raise UsageError(f"--checkpoints: {error}") from None
+        raise UsageError(f"{option}: {error}") from None
     if not size.value:
-        raise UsageError("--checkpoints: a volume has more than 0 bytes")
+        raise UsageError(f"{option}: a volume has more than 0 bytes")
     return size
 
 

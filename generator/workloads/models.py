@@ -56,18 +56,31 @@ def models(place: Place, serving: Serving) -> Models:
     if re.match(r"(https?://)?[^/]+:\d+/", rest):
         return _bucket(place, serving, f"s3://{rest}", None)
     name, _, path = rest.partition("/")
-    url, opener = _found(place, name)
+    url, opener = _known(place, name)
     return _bucket(place, serving, f"s3://{url}/{name}" + (f"/{path}" if path else ""), opener)
 
 
-def _bucket(place: Place, serving: Serving, repository: str, known: Opener | None) -> Models:
-    opener = Opener(serving.credentials, KEYS) if serving.credentials else known
+def found(place: Place, bucket: str, credentials: str | None) -> tuple[str, Opener]:
+    """Return where a bucket of the cluster is, and what opens it: the Secret that is named, else the team's. Raises
+    UsageError for a bucket that the cluster does not have, and one whose keys nobody names.
+    """
+    url, known = _known(place, bucket)
+    return url, _opener(place, f"s3://{bucket}", credentials, known)
+
+
+def _opener(place: Place, what: str, credentials: str | None, known: Opener | None) -> Opener:
+    opener = Opener(credentials, KEYS) if credentials else known
     if opener is None:
         keys = " and ".join(KEYS.values())
         raise UsageError(
-            f"gen knows no keys of team {place.team.name} for {serving.models}: --credentials SECRET names those that "
+            f"gen knows no keys of team {place.team.name} for {what}: --credentials SECRET names those that "
             f"its namespace has, with {keys}"
         )
+    return opener
+
+
+def _bucket(place: Place, serving: Serving, repository: str, known: Opener | None) -> Models:
+    opener = _opener(place, serving.models, serving.credentials, known)
     env = [from_secret(variable, opener.secret, key) for variable, key in opener.keys.items()]
     env.append({"name": "AWS_DEFAULT_REGION", "value": "us-east-1"})
     encrypted = repository.startswith("s3://https://")
@@ -78,7 +91,7 @@ def _bucket(place: Place, serving: Serving, repository: str, known: Opener | Non
     return Models(repository=repository, env=tuple(env), notes=(note,) if encrypted else ())
 
 
-def _found(place: Place, bucket: str) -> tuple[str, Opener | None]:
+def _known(place: Place, bucket: str) -> tuple[str, Opener | None]:
     """Return where a bucket of the cluster is, and what opens it to the team where gen knows that."""
     if own := next((one for one in place.team.buckets if one.name == bucket), None):
         return _stores(place.cluster)[own.store], Opener(team_secret(bucket), {key: key for key in BUCKET_KEYS})

@@ -10,6 +10,7 @@ from generator.model.capacity import Share, allocatable
 from generator.model.cluster import Cluster
 from generator.model.gpus import devices, weight
 from generator.model.nodes import Machine
+from generator.model.quantity import Quantity
 from generator.model.teams import Team
 from generator.spec.near import suggest
 from generator.workloads.wanted import Wanted
@@ -93,6 +94,61 @@ def place(cluster: Cluster, wanted: Wanted) -> Place:
         owned=nominal(cluster, team, pool).devices.get(device, 0),
         copies=wanted.copies,
     )
+
+
+class OnCpus(Struct, frozen=True, kw_only=True):
+    """One pod without GPUs as it is asked for; `pool` and `priority` as of `Wanted`."""
+
+    team: str
+    cpus: int
+    memory: Quantity
+    pool: str | None = None
+    priority: str | None = None
+
+
+def cpu_place(cluster: Cluster, wanted: OnCpus) -> Place:
+    """Find the place of a pod without GPUs: on the pool that is named, else where the team owns the most CPUs. Raises
+    UsageError where it could never start.
+    """
+    team, pool_name = _team(cluster, wanted.team), wanted.pool
+    pools = [name for name in team.quotas if name in cluster.pools and not _offered(cluster, name)]
+    if pool_name not in (None, *pools):
+        raise UsageError(f"team {team.name} has no quota on pool {pool_name} without GPUs; {_or_none(pools)}")
+    if not pools:
+        raise UsageError(f"team {team.name} has a quota on no pool of {cluster.name} without GPUs")
+    pool = pool_name or max(pools, key=lambda name: nominal(cluster, team, name).milli_cpu)
+    machines = tuple(cluster.in_pools(pool))
+    _fits_one(cluster, team, pool, wanted)
+    return Place(
+        cluster=cluster,
+        team=team,
+        pool=pool,
+        machines=machines,
+        device="",
+        pods=1,
+        each=0,
+        milli_cpu=wanted.cpus * 1000,
+        memory=wanted.memory.value,
+        priority=_priority(cluster, team, wanted.priority),
+        owned=0,
+    )
+
+
+def _fits_one(cluster: Cluster, team: Team, pool: str, wanted: OnCpus) -> None:
+    """Refuse a pod that is more than the team's quota with all that it may borrow, or than any node."""
+    room, nodes = reach(cluster, team, pool), [allocatable(one, cluster) for one in cluster.in_pools(pool)]
+    cpus = min(room.milli_cpu, max((one.milli_cpu for one in nodes), default=0)) // 1000
+    memory = min(room.memory, max((one.memory for one in nodes), default=0))
+    for asked, most, what in (
+        (wanted.cpus, cpus, "CPUs"),
+        (-(-wanted.memory.value // GIB), memory // GIB, "GiB of memory"),
+    ):
+        if asked > most:
+            raise UsageError(f"a pod of team {team.name} can never have {asked} {what} on pool {pool}: {most} at most")
+
+
+def _or_none(pools: list[str]) -> str:
+    return f"it has on {', '.join(pools) or 'none'}"
 
 
 def _team(cluster: Cluster, name: str) -> Team:

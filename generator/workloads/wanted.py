@@ -54,9 +54,14 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 def checked(wanted: Wanted) -> Wanted:
     """Return it as it is. Raises UsageError for a name that pods, Services and volumes cannot have."""
-    if len(wanted.name) > LONGEST or not re.search(DNS_LABEL, wanted.name) or not wanted.name[0].isalpha():
+    named(wanted.name)
+    return wanted
+
+
+def named(name: str) -> None:
+    """Refuse what cannot be the name of a job."""
+    if len(name) > LONGEST or not re.search(DNS_LABEL, name) or not name[0].isalpha():
         raise UsageError(
-            f"`{wanted.name}` cannot be the name of a job: small letters, digits and hyphens, a letter first, "
+            f"`{name}` cannot be the name of a job: small letters, digits and hyphens, a letter first, "
             f"{LONGEST} at most; its pods are known by it in DNS"
         )
-    return wanted

@@ -49,6 +49,7 @@ ABOUT_ONE = {
     "rules/team_pods.py": {"tenants", "volcano"},
     "rules/team_routes.py": {"cilium", "exposure"},
     "workloads/indexed.py": {"volcano"},
+    "workloads/ingest.py": {"ceph_cluster", "minio"},
     "workloads/models.py": {"ceph_cluster", "minio"},
     "workloads/place.py": {"queues", "rdma"},
     "workloads/pods.py": {"kueue", "queues", "rdma", "volcano"},

@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reference import load
+from reference import ROOT, load
 
 from generator.components import JOBS
 from generator.components.component import Tier
@@ -13,7 +13,9 @@ from generator.components.jobs import JobKind
 from generator.components.queues import queues
 from generator.components.tenants import tenants
 from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
 from generator.workloads import KINDS, workload
+from generator.workloads.ingest import Ingest, ingest
 from generator.workloads.wanted import Serving, Wanted
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def server(api: "ApiServer", ml50: Cluster, a30: Cluster) -> "ApiServer":
     """The namespaces of both clusters' teams, with what gen puts there, and one that Pod Security restricts."""
     api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds")
     api.install("kuberay/v1.7.0/crds", "mpi-operator/v0.8.2/crds")
+    api.define(ROOT.parent / "shared/upstream/rook/v1.20.6/crds/objectbucket.io_objectbucketclaims.yaml")
     for cluster in (ml50, a30, load("gpu-serving")):
         component = tenants(cluster, JOBS)
         for space in component.namespaces:
@@ -78,6 +81,23 @@ def cluster(team: str, ml50: Cluster, a30: Cluster) -> Cluster:
 def test_a_member_may_create_all_of_it(server: "ApiServer", cluster: Cluster, team: str, gpus: int, kind: str) -> None:
     for manifest in manifests(cluster, team, gpus, kind):
         assert server.create(manifest, by=member(team)) == (201, ""), manifest["kind"]
+
+
+@pytest.mark.parametrize("source", ["s3://speech-recordings/2026", "pvc://old/scans"])
+def test_a_member_may_bring_data(server: "ApiServer", source: str) -> None:
+    wanted = Ingest(
+        name="bring",
+        team="speech",
+        source=source,
+        target="pvc://dataset-voices",
+        scratch=Quantity.parse("10Gi"),
+        ca="ca",
+    )
+    for manifest in ingest(load("gpu-serving"), wanted):
+        assert server.create(manifest, by=member("speech")) == (201, ""), manifest["kind"]
+        for spec in pods(manifest):
+            alone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one", "namespace": STRICT}, "spec": spec}
+            assert server.create(alone) == (201, "")
 
 
 def pods(manifest: Object) -> list[Object]:
