@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from generator.components.component import Ignore, Manifest
+from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.text import Taint
 
@@ -98,3 +99,10 @@ def in_namespace(name: str) -> Manifest:
 def at_node(machine: Machine) -> Manifest:
     """Select what has a node's address, for a network policy's rule."""
     return {"ipBlock": {"cidr": f"{machine.address}/32"}}
+
+
+def outside(cluster: Cluster, ports: list[int]) -> list[Manifest]:
+    """Let out to these ports of everything but pods and Services, for a network policy's rules."""
+    inside = [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.service_cidr)]
+    block = {"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}
+    return [{"to": [block], "ports": [tcp(port) for port in ports]}] if ports else []

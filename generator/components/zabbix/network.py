@@ -8,7 +8,7 @@ from generator.components.common import API_PORT
 from generator.components.component import Manifest
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
-from generator.components.parts import at_node, in_namespace, tcp
+from generator.components.parts import at_node, in_namespace, outside, tcp
 from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
@@ -50,13 +50,6 @@ def hosts(cluster: Cluster) -> Manifest:
     """Let the proxy reach the API server and a Ceph on the host network, by address."""
     blocks = [{"ipBlock": {"cidr": str(net.cidr)}} for net in (cluster.networks.node, cluster.networks.storage) if net]
     return {"to": blocks, "ports": [tcp(API_PORT), tcp(CEPH_PORT)]}
-
-
-def outside(cluster: Cluster, ports: list[int]) -> list[Manifest]:
-    """Let out to these ports of everything but pods and Services."""
-    inside = [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.service_cidr)]
-    block = {"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}
-    return [{"to": [block], "ports": [tcp(port) for port in ports]}] if ports else []
 
 
 def media_ports(settings: Zabbix) -> list[int]:
