@@ -26,6 +26,7 @@ from generator.checks import (
     lending,
     links,
     load_balancer,
+    logs,
     monitoring,
     networks,
     nodes,
@@ -53,7 +54,7 @@ from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
     backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, datasets, disks, escrow,
-    exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring,
+    exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, logs, monitoring,
     networks, nodes, objects, own_backups, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers,
     sharing, site, teams, units, versions, volumes, windows,
 )  # fmt: skip

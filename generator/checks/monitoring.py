@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from generator.checks.logs import LOGS
 from generator.checks.places import entries, meant
 from generator.checks.tiers import CEPH, block_classes, default_classes, storage_classes
 from generator.model.cluster import Cluster
@@ -85,7 +86,11 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
     known = [name for name, _ in storage_classes(cluster)]
     bring = f"one of {', '.join(known)}" if known else "bring it in `custom`"
     monitoring = cluster.monitoring
-    stored = (("Zabbix", ZABBIX, monitoring.zabbix), ("Prometheus", PROMETHEUS, monitoring.prometheus))
+    stored = (
+        ("Zabbix", ZABBIX, monitoring.zabbix),
+        ("Prometheus", PROMETHEUS, monitoring.prometheus),
+        ("Loki", LOGS, monitoring.logs),
+    )
     for who, at, settings in stored:
         name = settings.storage_class if settings else None
         if name and name not in known:

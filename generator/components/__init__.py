@@ -31,6 +31,8 @@ from generator.components.kuberay import DEFINITION as KUBERAY
 from generator.components.kueue import DEFINITION as KUEUE
 from generator.components.listening import Listening
 from generator.components.load_balancer import DEFINITION as LOAD_BALANCER
+from generator.components.log_collector import DEFINITION as LOG_COLLECTOR
+from generator.components.log_store import DEFINITION as LOG_STORE
 from generator.components.metrics_server import DEFINITION as METRICS_SERVER
 from generator.components.minio import DEFINITION as MINIO
 from generator.components.mpi_operator import DEFINITION as MPI_OPERATOR
@@ -93,6 +95,8 @@ CATALOGUE: dict[str, Definition] = {
         KUBERAY,
         KUBE_PROMETHEUS_STACK,
         PROMETHEUS_ADAPTER,
+        LOG_STORE,
+        LOG_COLLECTOR,
         ARGO_WORKFLOWS,
         WORKFLOWS,
         ETCD_BACKUP,

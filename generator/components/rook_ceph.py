@@ -85,20 +85,18 @@ def rook_ceph(cluster: Cluster) -> Component:
 
 
 def values(cluster: Cluster) -> Manifest:
-    """Return the chart's values. Where backups read Ceph's buckets, claims may carry a bucket policy: the reader
-    of the backups is not their owner. Claims are served in every namespace, whatever `enableOBCWatchOperatorNamespace`
+    """Return the chart's values. Claims are served in every namespace, whatever `enableOBCWatchOperatorNamespace`
     says, which is only the first part of the provisioner's name (v1.20.6: `bucket.NewBucketController`): teams have no
     right to make any, and an admission policy refuses theirs.
     """
     tolerated = tolerations(cluster.ceph_hosts)
-    allowed = "maxObjects,maxSize,bucketPolicy" if cluster.backups else "maxObjects,maxSize"
     return {
         # Turned off later, Helm would delete the CRDs and Ceph with them (facts: storage 2.1).
         "crds": {"enabled": True},
         "csi": {"installCsiOperator": True},
         "currentNamespaceOnly": True,
         "enableOBCWatchOperatorNamespace": True,
-        "obcAllowAdditionalConfigFields": allowed,
+        "obcAllowAdditionalConfigFields": ",".join(claim_fields(cluster)),
         "resources": {"requests": {"cpu": "200m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
         "priorityClassName": "system-cluster-critical",
         "tolerations": tolerated,
@@ -108,6 +106,18 @@ def values(cluster: Cluster) -> Manifest:
             "controllerManager": {"tolerations": tolerated, "manager": {"env": {"watchNamespace": NAMESPACE}}},
         },
     }
+
+
+def claim_fields(cluster: Cluster) -> Iterator[str]:
+    """Yield what claims of buckets may say. Where backups read Ceph's buckets, that is a policy: the reader is not the
+    owner; where logs are kept there, it is the owner, whose keys Loki has.
+    """
+    logs = cluster.monitoring.logs
+    yield from ("maxObjects", "maxSize")
+    if cluster.backups:
+        yield "bucketPolicy"
+    if logs and logs.store and not logs.to:
+        yield "bucketOwner"
 
 
 def block_pool(manifest: Manifest) -> Iterator[Made]:

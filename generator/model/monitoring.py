@@ -8,6 +8,7 @@ from msgspec import Meta, field
 from generator.model.backup import ZabbixBackup
 from generator.model.base import Duration, Host, Line, Name, Positive, Section, Url
 from generator.model.quantity import Quantity
+from generator.model.storage import BucketName
 
 _HTTP = re.compile(r"(https?)://(?:[^/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^:/?#@\[\]]+)(?::([0-9]{1,5}))?(?:[/?#].*)?")
 
@@ -78,8 +79,35 @@ class Prometheus(Section, frozen=True, kw_only=True):
     idle_gpus: IdleGpus = field(default_factory=IdleGpus)
 
 
+class LogServer(Section, frozen=True, kw_only=True):
+    """A log server of the site that takes Loki's push API at `url`, path included. `tenant` is sent along, where it has
+    several; with `login`, the user and password of the Secret `log-collector/log-server`.
+    """
+
+    url: Url
+    tenant: Line | None = None
+    login: bool = False
+
+
+class Logs(Section, frozen=True, kw_only=True):
+    """Logs of all pods, and of the nodes' journals. They are kept in the cluster by Loki, in the bucket `bucket` of the
+    Ceph object store `store`, or of MinIO where none is named, for `keep_days`; or sent `to` a log server of the site,
+    which keeps them as it likes. A node writes `daily_per_node` a day, before it is compressed; `size` is what the
+    bucket in Ceph may hold. `storage_class` is that of the volumes on which Loki holds what is not in the bucket yet.
+    """
+
+    to: LogServer | None = None
+    store: Name | None = None
+    bucket: BucketName = "logs"
+    size: Quantity = field(default_factory=lambda: Quantity.parse("1Ti"))
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 14
+    daily_per_node: Quantity = field(default_factory=lambda: Quantity.parse("1Gi"))
+    storage_class: Name | None = None
+
+
 class Monitoring(Section, frozen=True, kw_only=True):
-    """Either or both; alerts belong to one side."""
+    """Zabbix, Prometheus or both: alerts belong to one side. Logs beside them, or alone."""
 
     zabbix: Zabbix | None = None
     prometheus: Prometheus | None = None
+    logs: Logs | None = None

@@ -14,6 +14,7 @@ from generator.components.ceph_cluster.buckets import (
 from generator.components.ceph_cluster.classes import snapshot_classes, storage_classes
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
 from generator.components.ceph_cluster.datasets import datasets
+from generator.components.ceph_cluster.log_bucket import copied_keys_of_logs, log_bucket
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
 from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.ceph_csi_drivers import RBD_DRIVER
@@ -47,7 +48,7 @@ def ceph_cluster(cluster: Cluster) -> Component:
         version=VERSIONS.of(cluster).version,
         objects=objects(cluster, ceph),
         needs=needs(cluster, ceph),
-        secrets=tuple(secrets(cluster, ceph)),
+        secrets=(*secrets(cluster, ceph), *copied_keys_of_logs(cluster)),
         health=health(),
         ignore=(BOUND, *((VOLUME_BOUND,) if any(in_ceph(cluster)) else ())),
     )
@@ -73,6 +74,7 @@ def objects(cluster: Cluster, ceph: Ceph) -> tuple[Manifest, ...]:
         *snapshot_classes(ceph),
         *bucket_claims(cluster, ceph),
         *backup_users(cluster, ceph),
+        *log_bucket(cluster),
         *((toolbox(cluster),) if ceph.toolbox else ()),
     )
 

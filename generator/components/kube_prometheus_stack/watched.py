@@ -15,6 +15,8 @@ from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 
 NAMESPACE = "monitoring"
+GRAFANA = {"app.kubernetes.io/name": "grafana"}
+"""Labels of Grafana's pods, as its chart sets them."""
 SCRAPED = {f"{OWN_LABELS}/metrics": "scraped"}
 """Labels of a team's pod whose port named `metrics` Prometheus reads."""
 SAMPLES = 2000

@@ -1,0 +1,53 @@
+"""Who may talk to Loki. It asks nobody who they are: whoever reaches it writes and reads the logs of any tenant."""
+
+from generator.components.component import Manifest
+from generator.components.kube_prometheus_stack import SCRAPERS
+from generator.components.kube_prometheus_stack.watched import GRAFANA
+from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
+from generator.components.log_collector.names import LABELS as COLLECTORS
+from generator.components.log_collector.names import NAMESPACE as COLLECTOR
+from generator.components.log_store.bucket import Place
+from generator.components.log_store.names import GOSSIP, GRPC, LABELS, MEMBERS, PORT, metadata
+from generator.components.parts import in_namespace, tcp
+from generator.model.cluster import Cluster
+
+
+def services() -> list[Manifest]:
+    """Return how others reach Loki, and how its members find each other before any is ready."""
+    http = {"name": "http", "port": PORT, "targetPort": "http", "protocol": "TCP"}
+    members = (("grpc", GRPC), ("gossip", GOSSIP))
+    inside = [{"name": name, "port": port, "targetPort": name, "protocol": "TCP"} for name, port in members]
+    return [
+        service("loki", {"type": "ClusterIP", "ports": [http]}),
+        service(MEMBERS, {"clusterIP": "None", "publishNotReadyAddresses": True, "ports": inside}),
+    ]
+
+
+def service(name: str, spec: Manifest) -> Manifest:
+    """Return a Service of Loki's pods."""
+    spec = {"selector": LABELS, **spec}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(name), "spec": spec}
+
+
+def policy(cluster: Cluster, place: Place) -> Manifest:
+    """Let in the collectors, Grafana, and Prometheus for Loki's metrics; out to each other, DNS and the bucket."""
+    clients = [_pods(COLLECTOR, COLLECTORS)]
+    if cluster.monitoring.prometheus:
+        clients += [_pods(MONITORING, GRAFANA), _pods(MONITORING, SCRAPERS)]
+    mine, members = {"podSelector": {"matchLabels": LABELS}}, [tcp(GRPC), tcp(GOSSIP)]
+    dns = [{"protocol": "UDP", "port": 53}, tcp(53)]
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata("loki"),
+        "spec": {
+            "podSelector": {},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [{"from": clients, "ports": [tcp(PORT)]}, {"from": [mine], "ports": members}],
+            "egress": [{"ports": dns}, {"to": [mine], "ports": members}, place.opening],
+        },
+    }
+
+
+def _pods(namespace: str, labels: dict[str, str]) -> Manifest:
+    return {**in_namespace(namespace), "podSelector": {"matchLabels": labels}}
