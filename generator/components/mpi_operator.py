@@ -1,11 +1,12 @@
 """The MPI operator: a launcher and its workers, for Horovod and whatever else speaks MPI."""
 
 from generator.components.common import CLUSTER_ROLES, CRD
-from generator.components.component import Component, Namespace, Patch, Tier
+from generator.components.component import Component, Manifest, Namespace, Patch, Tier
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
 from generator.components.jobs import OPERATORS_OWN, RUN_POLICY, JobKind, operator_leaves, plain
 from generator.components.operated import Api
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources
+from generator.components.static import read_folder
 from generator.components.volcano import SCHEDULER
 from generator.model.cluster import Cluster
 
@@ -26,6 +27,8 @@ NAMESPACE = "mpi-operator"
 GROUP = "kubeflow.org"
 JOB_LABEL = "training.kubeflow.org/job-name"
 """On each pod of an MPIJob; its value is the job's name."""
+KEYS = "/ssh"
+"""Where jobs of ours have the operator mount the keys that it makes for each."""
 DEMANDS = {
     "object.spec.?launcherCreationPolicy.orValue('AtStartup') == 'AtStartup'":
     "leave launcherCreationPolicy out: the gang counts the launcher, which would wait for workers that wait for it",
@@ -48,6 +51,20 @@ def mpi_operator(cluster: Cluster) -> Component:
         needs=("volcano", "kueue"),
         kinds=DEFINITION.chart_kinds,
     )
+
+
+def programs() -> dict[str, str]:
+    """Return what starts an MPIJob of ours, by the names that the files know each other by below `/program`: the
+    launcher runs `launch.sh` with the program's words, a worker `worker.sh`.
+    """
+    return read_folder("mpi")
+
+
+def worker_security(security: Manifest) -> Manifest:
+    """Return the security context of a worker. Images made for the operator mark their sshd with this capability, and a
+    pod without it could not start that program.
+    """
+    return security | {"capabilities": {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]}}
 
 
 def finished() -> Patch:

@@ -1,9 +1,10 @@
 """A job without an operator: an Indexed Job whose pods find each other by names in DNS."""
 
 from generator.components.component import Manifest
+from generator.components.job_pods import variables
 from generator.components.volcano import GANG
 from generator.workloads.place import Place
-from generator.workloads.pods import PROGRAM, environment, labels, pod, program, variables
+from generator.workloads.pods import PROGRAM, environment, labels, pod, program
 from generator.workloads.storage import claim
 from generator.workloads.wanted import Wanted
 

@@ -1,21 +1,20 @@
 """An MPIJob: a launcher without GPUs that starts a process for each GPU over ssh, for Horovod and all else on MPI."""
 
 from generator.components.component import Manifest
+from generator.components.job_pods import SECURITY, variables
+from generator.components.mpi_operator import KEYS, programs, worker_security
 from generator.workloads.indexed import RESTARTS
 from generator.workloads.place import Place
-from generator.workloads.pods import PROGRAM, SECURITY, environment, helper, labels, pod, program, variables
+from generator.workloads.pods import PROGRAM, environment, helper, labels, pod, program
 from generator.workloads.storage import claim
 from generator.workloads.wanted import Wanted
-
-KEYS = "/ssh"
-"""Where the operator mounts the keys that it makes for the job."""
-FILES = {"launch.sh": "mpi.sh", "worker.sh": "mpi-worker.sh", "ssh.conf": "mpi-ssh.conf", "train.py": "mpi.py.txt"}
 
 
 def mpi(place: Place, wanted: Wanted) -> list[Manifest]:
     """Return an MPIJob and what it needs."""
     kept = claim(place, wanted)
-    return [program(place, wanted, **FILES), *([kept] if kept else []), job(place, wanted)]
+    made = program(place, wanted, **{"train.py": "mpi.py.txt"})
+    return [made | {"data": programs() | made["data"]}, *([kept] if kept else []), job(place, wanted)]
 
 
 def job(place: Place, wanted: Wanted) -> Manifest:
@@ -35,8 +34,7 @@ def job(place: Place, wanted: Wanted) -> Manifest:
         wanted,
         command=["sh", f"{PROGRAM}/worker.sh"],
         env=variables(said),
-        # Images made for the operator mark their sshd with it, and a pod without it could not start that program.
-        securityContext=SECURITY | {"capabilities": {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]}},
+        securityContext=worker_security(SECURITY),
     )
     return {
         "apiVersion": "kubeflow.org/v2beta1",

@@ -4,11 +4,9 @@ from pathlib import Path
 
 from generator.components.common import POOL
 from generator.components.component import Manifest
+from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
 from generator.components.kueue import PRIORITY, QUEUE
-from generator.components.parts import UNPRIVILEGED, pod_security, toleration
-from generator.components.queues import BATCH, common_taints
 from generator.components.rdma import nccl
-from generator.components.volcano import SCHEDULER
 from generator.model.capacity import flavor_capacity
 from generator.model.quantity import Quantity
 from generator.workloads.place import Place
@@ -16,10 +14,7 @@ from generator.workloads.storage import checkpoint_folder, volumes
 from generator.workloads.wanted import Wanted
 
 PROGRAMS = Path(__file__).parent / "programs"
-USER = 1000
 PROGRAM = "/program"
-# Programs write below their home, and caches beside their code.
-SECURITY: Manifest = {**UNPRIVILEGED, "readOnlyRootFilesystem": False}
 
 
 def labels(place: Place) -> dict[str, str]:
@@ -30,7 +25,6 @@ def labels(place: Place) -> dict[str, str]:
 def pod(place: Place, wanted: Wanted, **container: object) -> Manifest:
     """Return the spec of a pod with its GPUs; `container` is what the framework says of the one container."""
     found, mounts = volumes(place, wanted)
-    memory = str(Quantity.of(place.shared_memory, binary=True))
     main = {
         "name": "main",
         "image": wanted.image,
@@ -39,20 +33,15 @@ def pod(place: Place, wanted: Wanted, **container: object) -> Manifest:
         "securityContext": SECURITY,
         "volumeMounts": [
             program_mount(),
-            {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - the pod's own
+            SHM_MOUNT,
             *mounts,
         ],
     }
     return {
-        **placement(place),
-        **tolerated(place),
+        **placement(place.priority),
+        **on_pool(place.cluster, place.pool),
         "containers": [main | container],
-        "volumes": [
-            program_volume(wanted),
-            # Workers of a data loader and NCCL's ranks on one node meet there; the default is 64 MiB.
-            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": memory}},
-            *found,
-        ],
+        "volumes": [program_volume(wanted), shared_memory(place.shared_memory), *found],
     }
 
 
@@ -68,11 +57,11 @@ def helper(place: Place, wanted: Wanted, **container: object) -> Manifest:
         "securityContext": SECURITY,
         "volumeMounts": [program_mount()],
     }
-    where = tolerated(place)
+    where = on_pool(place.cluster, place.pool)
     for pool in place.team.quotas:
         if not flavor_capacity(place.cluster, pool).devices:
             where = {"nodeSelector": {POOL: pool}}
-    return {**placement(place), **where, "containers": [main | container], "volumes": [program_volume(wanted)]}
+    return {**placement(place.priority), **where, "containers": [main | container], "volumes": [program_volume(wanted)]}
 
 
 def program(place: Place, wanted: Wanted, **files: str) -> Manifest:
@@ -93,34 +82,6 @@ def program_volume(wanted: Wanted) -> Manifest:
 def program_mount() -> Manifest:
     """Return where it is mounted."""
     return {"name": "program", "mountPath": PROGRAM}
-
-
-def variables(values: dict[str, str]) -> list[Manifest]:
-    """Write variables as a container has them."""
-    return [{"name": name, "value": value} for name, value in values.items()]
-
-
-def placement(place: Place) -> Manifest:
-    """Return who places a pod, and as whom it runs: as a restricted namespace wants it."""
-    return {
-        "schedulerName": SCHEDULER,
-        **({"priorityClassName": f"{BATCH}{place.priority}"} if place.priority else {}),
-        "securityContext": {
-            **pod_security(USER, runAsGroup=USER, fsGroup=USER),
-            # A big volume would be walked at every start.
-            "fsGroupChangePolicy": "OnRootMismatch",
-        },
-        "automountServiceAccountToken": False,
-        # A Service that is called as a variable's name begins (`master`) would put an address into it.
-        "enableServiceLinks": False,
-        "terminationGracePeriodSeconds": 60,
-    }
-
-
-def tolerated(place: Place) -> Manifest:
-    """Select the nodes of the pool and tolerate its taints: no others, so that no job strays to another pool's."""
-    taints = common_taints(place.cluster, place.pool)
-    return {"nodeSelector": {POOL: place.pool}, "tolerations": [toleration(taint) for taint in taints]}
 
 
 def limits(place: Place) -> dict[str, str]:

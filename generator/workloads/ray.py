@@ -1,9 +1,10 @@
 """A RayJob: a Ray cluster for one program, whose head has GPUs as its workers have."""
 
 from generator.components.component import Manifest
+from generator.components.job_pods import variables
 from generator.workloads.indexed import RESTARTS
 from generator.workloads.place import Place
-from generator.workloads.pods import PROGRAM, environment, helper, labels, pod, program, variables
+from generator.workloads.pods import PROGRAM, environment, helper, labels, pod, program
 from generator.workloads.storage import claim
 from generator.workloads.wanted import Wanted
 

@@ -6,6 +6,7 @@ from generator.components import CATALOGUE, metrics
 from generator.components.cilium import ROUTING
 from generator.components.component import Manifest
 from generator.components.exposure.layout import GATEWAY, NAMESPACE
+from generator.components.job_pods import SECURITY, on_pool, placement, variables
 from generator.components.kube_prometheus_stack.watched import SCRAPED
 from generator.components.prometheus_adapter import GROUP, QUEUE_SECONDS
 from generator.components.queues.reach import reach
@@ -13,7 +14,7 @@ from generator.errors import UsageError
 from generator.model.quantity import Quantity
 from generator.workloads.models import Models, models
 from generator.workloads.place import Place
-from generator.workloads.pods import SECURITY, labels, limits, placement, tolerated, variables
+from generator.workloads.pods import labels, limits
 from generator.workloads.wanted import Serving, Wanted
 
 PORTS = {"http": 8000, "grpc": 8001, "metrics": 8002}
@@ -164,8 +165,8 @@ def pod(place: Place, wanted: Wanted, serving: Serving) -> Manifest:
     found = models(place, serving)
     shm = {"medium": "Memory", "sizeLimit": str(Quantity.of(place.shared_memory, binary=True))}
     return {
-        **placement(place),
-        **tolerated(place),
+        **placement(place.priority),
+        **on_pool(place.cluster, place.pool),
         "containers": [container(place, wanted, found)],
         # Models in Python hand tensors over there; the default is 64 MiB.
         "volumes": [{"name": "shm", "emptyDir": shm}, *found.volumes],

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from generator.workloads.pods import PROGRAMS
+from generator.components.static import FOLDER
 
 STAND_IN = '#!/bin/sh\necho "$@" >"$OUT/words"\ncp "$3" "$OUT/sshd.conf"\n'
 
@@ -15,7 +15,7 @@ def told(folder: Path, **variables: str) -> dict[str, str]:
     for name in ("sshd", "ssh-keygen"):
         (folder / name).chmod(0o755)
     said = {"PATH": f"{folder}:/usr/bin:/bin", "OUT": str(folder), "SSH": "/ssh"} | variables
-    subprocess.run(["sh", PROGRAMS / "mpi-worker.sh"], env=said, check=True)
+    subprocess.run(["sh", FOLDER / "mpi/worker.sh"], env=said, check=True)
     lines = (folder / "sshd.conf").read_text().splitlines()
     return dict(line.split(maxsplit=1) for line in lines)
 
