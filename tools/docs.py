@@ -55,6 +55,7 @@ SUBJECTS = {
     "BKP": "Backups",
     "TEAM": "Teams and quotas",
     "FRM": "Frameworks",
+    "ACC": "Acceptance of pools",
     "MON": "Monitoring",
     "SITE": "The site",
     "WIN": "Times of changes",

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 
 from generator.checks import (
+    acceptance,
     backup_room,
     backups,
     buckets,
@@ -53,10 +54,10 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, datasets, disks, escrow,
-    exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, logs, monitoring,
-    networks, nodes, objects, own_backups, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers,
-    sharing, site, teams, units, versions, volumes, windows,
+    acceptance, backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, datasets, disks,
+    escrow, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, logs,
+    monitoring, networks, nodes, objects, own_backups, pools, ports, quotas, schedules, scratch, secrets,
+    server_pools, servers, sharing, site, teams, units, versions, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
+from generator.components.acceptance import DEFINITION as ACCEPTANCE
 from generator.components.argo_cd import DEFINITION as ARGO_CD
 from generator.components.argo_cd import argo_cd
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
@@ -101,6 +102,7 @@ CATALOGUE: dict[str, Definition] = {
         WORKFLOWS,
         ETCD_BACKUP,
         NODE_OPERATIONS,
+        ACCEPTANCE,
         FLEET,
         ZABBIX,
         ZABBIX_BACKUP,

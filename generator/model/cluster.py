@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
+from generator.model.acceptance import Acceptance
 from generator.model.backup import AnyBackup, Backup, EtcdBackup
 from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section
 from generator.model.extras import Extra
@@ -116,6 +117,7 @@ class Spec(Section, frozen=True, kw_only=True):
     scheduling: Scheduling = field(default_factory=Scheduling)
     teams: tuple[Team, ...] = ()
     frameworks: tuple[Framework, ...] = ()
+    acceptance: Acceptance | None = None
     monitoring: Monitoring = field(default_factory=Monitoring)
     backups: tuple[Backup, ...] = ()
     gitops: Gitops = field(default_factory=Gitops)

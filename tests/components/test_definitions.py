@@ -16,7 +16,18 @@ from generator.model.storage import Nfs
 REFERENCES = ("ml50", "a30-bench", "gpu-serving")
 # Words of the cluster file as well: `networks.cni`, `frameworks`, a node's disks, sections, a folder.
 FRAMEWORKS = {"jobset", "kuberay", "mpi-operator", "trainer", "training-operator"}
-WORDS = {"calico", "cilium", "exposure", "fleet", "minio", "scratch", "tenants", "workflows", "zabbix"} | FRAMEWORKS
+WORDS = {
+    "acceptance",
+    "calico",
+    "cilium",
+    "exposure",
+    "fleet",
+    "minio",
+    "scratch",
+    "tenants",
+    "workflows",
+    "zabbix",
+} | FRAMEWORKS
 
 
 # A twin runs these programs and no others.
@@ -25,6 +36,7 @@ RUN = {("rehearsal", "argo-cd"), ("rehearsal", "kueue"), ("rehearsal", "volcano"
 ABOUT_ONE = {
     "build/pods.py": {"argo_workflows"},
     "build/workflow_pods.py": {"argo_workflows"},
+    "checks/acceptance.py": {"acceptance"},
     "checks/exposure.py": {"exposure"},
     "checks/extras.py": {"argo_cd"},
     "checks/gpus.py": {"gpu_operator", "queues"},

@@ -75,18 +75,12 @@ def _step(own: Manifest, script: str, given: list[str]) -> Manifest:
     return {
         **own,
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
-        "retryStrategy": {
-            "limit": "3",
-            "retryPolicy": "Always",
-            # 2 is the script's verdict: trying again would only repeat it.
-            "expression": "asInt(lastRetry.exitCode) != 2",
-            "backoff": {"duration": "15s", "factor": "4"},
-        },
+        "retryStrategy": retries(),
         "container": {
             "image": IMAGE,
             "command": ["python3", "-u", "-B", f"/scripts/{script}"],
             "args": [own["name"]],
-            "env": [*map(_variable, given), *_known(own["name"])],
+            "env": [*told_parameters(given), *_known(own["name"])],
             "resources": resources("50m", "64Mi", "256Mi"),
             "securityContext": UNPRIVILEGED,
             "volumeMounts": [
@@ -97,8 +91,20 @@ def _step(own: Manifest, script: str, given: list[str]) -> Manifest:
     }
 
 
-def _variable(parameter: str) -> Manifest:
-    return {"name": parameter.upper().replace("-", "_"), "value": f"{{{{workflow.parameters.{parameter}}}}}"}
+def retries() -> Manifest:
+    """Return how often a step that asks the API server is tried again."""
+    return {
+        "limit": "3",
+        "retryPolicy": "Always",
+        # 2 is the script's verdict: trying again would only repeat it.
+        "expression": "asInt(lastRetry.exitCode) != 2",
+        "backoff": {"duration": "15s", "factor": "4"},
+    }
+
+
+def told_parameters(names: list[str]) -> list[Manifest]:
+    """Return the parameters of a workflow as variables of a step."""
+    return [{"name": one.upper().replace("-", "_"), "value": f"{{{{workflow.parameters.{one}}}}}"} for one in names]
 
 
 def _known(step: str) -> list[Manifest]:

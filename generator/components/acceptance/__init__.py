@@ -1,0 +1,52 @@
+"""Acceptance: pools tried as a whole, by jobs that wait in the queue, against what their hardware should reach."""
+
+from generator.components.acceptance.facts import config_maps
+from generator.components.acceptance.names import JOBS, NAMESPACE
+from generator.components.acceptance.queue import namespace, queue
+from generator.components.acceptance.rights import rights
+from generator.components.acceptance.templates import acceptance as template
+from generator.components.acceptance.templates import programs, scripts
+from generator.components.component import Component, Namespace, Operation, Tier
+from generator.components.definition import Definition, Evidence, Shown
+from generator.components.static import read_objects
+from generator.model.change import ChangeRule
+from generator.model.cluster import Cluster
+
+
+def acceptance(cluster: Cluster) -> Component:
+    """Return what tries pools. Who may begin a workflow in this namespace has all idle GPUs for an hour: nobody but
+    administrators.
+    """
+    return Component(
+        name=DEFINITION.name,
+        tier=DEFINITION.tier,
+        summary="Operations: pools tried as a whole, links, disks and shared storage",
+        version="v1",
+        namespaces=(Namespace(NAMESPACE), namespace(cluster)),
+        base=read_objects("acceptance/base.yaml"),
+        objects=(*queue(cluster), *config_maps(cluster), *rights(cluster)),
+        operations=(Operation(name=NAMESPACE, templates=(template(), scripts(), programs())),),
+        needs=("argo-workflows", "queues"),
+    )
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.acceptance.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
+DEFINITION = Definition(
+    name="acceptance",
+    tier=Tier.SCHEDULING,
+    make=acceptance,
+    wanted=lambda cluster: cluster.acceptance and cluster.teams,
+    absence="`acceptance` names no image, or there are no teams, and so no queue",
+    namespaces=(NAMESPACE, JOBS),
+    own_kinds=("kueue.x-k8s.io/ClusterQueue",),
+    changes=change_rules,
+    shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
+    notes="Tries the nodes of a pool together by the operation `acceptance`: "
+    "[operations.md](operations.md#accepting-a-pool).",
+)

@@ -1,0 +1,45 @@
+"""What the steps are told of each pool, as ConfigMaps that the synced tree brings."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from generator.components.acceptance.jobs import CLIENTS, jobs
+from generator.components.acceptance.names import NAMESPACE, RECORDS, labels
+from generator.components.acceptance.pools import Tried, absent, tried
+from generator.components.acceptance.thresholds import NAMES, PARTS, thresholds
+from generator.components.common import POOL
+from generator.components.component import Manifest
+from generator.model.cluster import Cluster
+
+
+def config_maps(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield one for each pool that can be tried: its facts, and the job of each test."""
+    for one in tried(cluster):
+        made = {name: json.dumps(job, indent=1) for name, job in jobs(cluster, one).items()}
+        yield {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": f"pool-{one.pool}",
+                "namespace": NAMESPACE,
+                "labels": {**labels(), RECORDS: "pool", POOL: one.pool},
+            },
+            "data": {"facts": json.dumps(facts(cluster, one), sort_keys=True), **made},
+        }
+
+
+def facts(cluster: Cluster, one: Tried) -> dict[str, Any]:
+    """Return what a result is judged by."""
+    return {
+        "pool": one.pool,
+        "nodes": [machine.name for machine in one.machines],
+        "gpus": one.each,
+        "infiniband": one.rdma is not None,
+        "hcas": list(one.hcas),
+        "clients": min(CLIENTS, len(one.machines)),
+        "absent": absent(cluster, one),
+        "thresholds": thresholds(cluster, one.machines),
+        "names": list(NAMES),
+        "parts": PARTS,
+    }

@@ -1,0 +1,181 @@
+"""The jobs of acceptance, whole but for their names and how many pods they have: the steps put these in."""
+
+from generator.components import mpi_operator
+from generator.components.acceptance.names import JOBS, PROGRAMS, labels
+from generator.components.acceptance.pools import GIB, Tried, absent, shared_classes
+from generator.components.acceptance.queue import priority
+from generator.components.common import POOL
+from generator.components.component import Manifest
+from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
+from generator.components.kueue import PRIORITY, QUEUE
+from generator.components.queues import flavors
+from generator.components.rdma import nccl
+from generator.components.volcano import GANG
+from generator.model.capacity import flavor_capacity
+from generator.model.cluster import Cluster
+from generator.model.gpus import GPU
+from generator.model.quantity import Quantity
+
+PROGRAM = "/program"
+# The shortest time that says something: caches of disks are full by then, and a link has come to its rate.
+SECONDS_OF_DISK, SECONDS_OF_LINK = "60", "10"
+SIZE_OF_FILE = 64 * GIB
+CLIENTS = 3
+"""How many pods use the shared tiers at once: enough to see them, few enough that others go on working."""
+
+
+def jobs(cluster: Cluster, one: Tried) -> dict[str, Manifest]:
+    """Return the job of each test that this pool can have."""
+    made = {"nccl": all_reduce, "pairs": pairs, "scratch": scratch, "shared": shared}
+    missing = absent(cluster, one)
+    return {name: make(cluster, one) for name, make in made.items() if name not in missing}
+
+
+def all_reduce(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the MPIJob of one all-reduce over all GPUs."""
+    env = _environment(one) | {"SSH": mpi_operator.KEYS, "SIZE": _message(one), "NCCL_DEBUG": "INFO"}
+    launch = {"command": ["sh", f"{PROGRAM}/launch.sh"], "args": ["sh", f"{PROGRAM}/all_reduce.sh"]}
+    worker = _pod(cluster, one, env, command=["sh", f"{PROGRAM}/worker.sh"])
+    worker["containers"][0]["securityContext"] = mpi_operator.worker_security(SECURITY)
+    return _metadata("kubeflow.org/v2beta1", "MPIJob", cluster) | {
+        "spec": {
+            "slotsPerWorker": one.each,
+            "sshAuthMountPath": mpi_operator.KEYS,
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 0},
+            "mpiReplicaSpecs": {
+                "Launcher": _replicas(1, _launcher(cluster, one, env) | {"terminationGracePeriodSeconds": 5}, launch),
+                "Worker": _replicas(len(one.machines), worker, {}),
+            },
+        }
+    }
+
+
+def _replicas(count: int, spec: Manifest, container: Manifest) -> Manifest:
+    (main,) = spec["containers"]
+    template = {"metadata": {"labels": labels()}, "spec": spec | {"containers": [main | container]}}
+    return {"replicas": count, "restartPolicy": "Never", "template": template}
+
+
+def _launcher(cluster: Cluster, one: Tried, env: dict[str, str]) -> Manifest:
+    """Return the pod that starts the others: on nodes without GPUs where a queue leads to some, and Kueue adds their
+    tolerations.
+    """
+    plain = [pool for pool in flavors(cluster) if not flavor_capacity(cluster, pool).devices]
+    where = {"nodeSelector": {POOL: plain[0]}} if plain else on_pool(cluster, one.pool)
+    container = _container(cluster, env | {"PATIENCE": str(cluster.scheduling.start_minutes * 60)})
+    container["resources"] = {"limits": {"cpu": "1", "memory": "2Gi"}}
+    return {**placement(priority(cluster)), **where, "containers": [container], "volumes": [_programs()]}
+
+
+def _message(one: Tried) -> str:
+    """Return how much each GPU gives to the sum: nccl-tests holds that three times."""
+    gpu = one.machines[0].hardware.gpu
+    return "8G" if gpu and gpu.memory.value >= 32 * GIB else "1G"
+
+
+def pairs(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the Job in which each pod writes to its neighbour's memory, link by link. Pods find each other by names,
+    below that of a Service which the steps make with it.
+    """
+    env = {"HCAS": " ".join(one.hcas), "MEMORIES": "host cuda", "SECONDS_EACH": SECONDS_OF_LINK, "PATIENCE": "120"}
+    spec = _pod(cluster, one, _environment(one) | env, command=["sh", f"{PROGRAM}/pairs.sh"])
+    return _indexed(cluster, len(one.machines), {"subdomain": "", **spec})
+
+
+def scratch(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the Job in which each pod tries all disks for scratch of its node."""
+    settings = cluster.storage.scratch
+    assert settings
+    size = min(SIZE_OF_FILE, min(disk.size.value for node in one.machines for disk in node.disks_for("scratch")) // 2)
+    claims = {f"disk-{number}": _claim(settings.storage_class, GIB) for number in range(one.disks)}
+    return _indexed(cluster, len(one.machines), _with_disks(cluster, one, claims, size))
+
+
+def shared(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the Job in which a few pods try a new volume of each shared class."""
+    size = SIZE_OF_FILE // 4
+    claims = {name: _claim(name, size + size // 4) for name in shared_classes(cluster)}
+    return _indexed(cluster, min(CLIENTS, len(one.machines)), _with_disks(cluster, one, claims, size))
+
+
+def _claim(storage_class: str, size: int) -> Manifest:
+    """Return a volume that comes and goes with its pod."""
+    asked = {"requests": {"storage": str(Quantity.of(size, binary=True))}}
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": storage_class, "resources": asked}
+    return {"ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
+
+
+def _with_disks(cluster: Cluster, one: Tried, claims: dict[str, Manifest], size: int) -> Manifest:
+    env = {"SIZE": str(size), "SECONDS_EACH": SECONDS_OF_DISK}
+    spec = _pod(cluster, one, _environment(one) | env, command=["sh", f"{PROGRAM}/disks.sh"])
+    spec["volumes"] += [{"name": name, **claim} for name, claim in claims.items()]
+    spec["containers"][0]["volumeMounts"] += [{"name": name, "mountPath": f"/disks/{name}"} for name in claims]
+    return spec
+
+
+def _indexed(cluster: Cluster, count: int, spec: Manifest) -> Manifest:
+    """Return a Job whose pods all run or none, each told its place. A pod that fails is not made again: what it has
+    said is the result.
+    """
+    made = _metadata("batch/v1", "Job", cluster)
+    made["metadata"]["annotations"] = {GANG: str(count)}
+    template = {
+        "metadata": {"labels": labels()},
+        "spec": {"restartPolicy": "Never", **spec},
+    }
+    return made | {
+        "spec": {
+            "parallelism": count,
+            "completions": count,
+            "completionMode": "Indexed",
+            "backoffLimit": 0,
+            "template": template,
+        }
+    }
+
+
+def _metadata(version: str, kind: str, cluster: Cluster) -> Manifest:
+    lowest = priority(cluster)
+    queued = {QUEUE: "default", **({PRIORITY: lowest} if lowest else {})}
+    return {"apiVersion": version, "kind": kind, "metadata": {"namespace": JOBS, "labels": {**labels(), **queued}}}
+
+
+def _pod(cluster: Cluster, one: Tried, env: dict[str, str], command: list[str]) -> Manifest:
+    """Return a pod that has all GPUs of its node, so that nobody else computes there, and all its HCAs."""
+    container = _container(cluster, env) | {"command": command}
+    container["resources"] = {
+        "limits": {
+            "cpu": str(Quantity(one.milli_cpu)),
+            "memory": str(Quantity.of(one.memory, binary=True)),
+            GPU: str(one.each),
+            **({one.rdma: "1"} if one.rdma else {}),
+        }
+    }
+    container["volumeMounts"] += [SHM_MOUNT]
+    return {
+        **placement(priority(cluster)),
+        **on_pool(cluster, one.pool),
+        "containers": [container],
+        "volumes": [_programs(), shared_memory(one.memory // 4)],
+    }
+
+
+def _container(cluster: Cluster, env: dict[str, str]) -> Manifest:
+    assert cluster.acceptance
+    return {
+        "name": "main",
+        "image": cluster.acceptance.image,
+        "env": [*variables(env), {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+        "securityContext": SECURITY,
+        "volumeMounts": [{"name": "program", "mountPath": PROGRAM}],
+    }
+
+
+def _programs() -> Manifest:
+    return {"name": "program", "configMap": {"name": PROGRAMS}}
+
+
+def _environment(one: Tried) -> dict[str, str]:
+    """Return what every test is told: the way NCCL takes, and to count GPUs as `nvidia-smi` does."""
+    reached = nccl(one.hcas, reached=bool(one.rdma)) if len(one.machines) > 1 else {}
+    return {**reached, "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "HOME": "/tmp", "USER": "job"}  # noqa: S108 - the pod's own

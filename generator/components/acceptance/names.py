@@ -1,0 +1,16 @@
+"""Where acceptance runs, and what its objects are known by."""
+
+from generator.components.common import OWN_LABELS
+
+NAMESPACE = "acceptance"
+"""Of the operation's steps ..."""
+JOBS = "acceptance-jobs"
+"""... and of the jobs that they start, which the queue holds back as it does a team's."""
+RECORDS = f"{OWN_LABELS}/acceptance"
+"""A label: of ConfigMaps with what steps know of a pool (`pool`), and with what was measured (`record`)."""
+SCRIPTS, PROGRAMS = "acceptance-scripts", "acceptance-programs"
+
+
+def labels(name: str = NAMESPACE) -> dict[str, str]:
+    """Return the labels of an object."""
+    return {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": NAMESPACE}

@@ -1,0 +1,94 @@
+"""What can be tried on which pool, and with what of a node."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from generator.components import mpi_operator
+from generator.components.acceptance.queue import priority
+from generator.components.acceptance.thresholds import link_rate
+from generator.components.ceph_cluster.classes import block_class, file_class
+from generator.components.queues import flavors
+from generator.components.rdma import offers
+from generator.model.capacity import allocatable
+from generator.model.cluster import Cluster
+from generator.model.gpus import GPU, devices
+from generator.model.nodes import Machine
+
+GIB = 2**30
+TESTS = ("nccl", "pairs", "scratch", "shared")
+"""All tests, in the order in which they run."""
+# Nothing that is tried computes on CPUs.
+CORES, MEMORY = 8, 64 * GIB
+
+
+class Tried(Struct, frozen=True, kw_only=True):
+    """A pool whose nodes are tried: those with as many GPUs as the first, `each`. A pod has all GPUs of its node, CPU
+    in thousandths of a core and memory in bytes. `rdma` is the resource for its HCAs, `disks` how many disks for
+    scratch each node has.
+    """
+
+    pool: str
+    machines: tuple[Machine, ...]
+    each: int
+    milli_cpu: int
+    memory: int
+    rdma: str | None
+    hcas: tuple[str, ...]
+    disks: int
+
+
+def tried(cluster: Cluster) -> Iterator[Tried]:
+    """Yield the pools that can be tried: a queue leads to them, and their nodes have whole GPUs."""
+    for pool in flavors(cluster):
+        found = cluster.in_pools(pool)
+        # Instances reach no other's memory, and turns on a GPU are others' as well.
+        if found and all(_whole(cluster, machine) for machine in found):
+            yield _of(cluster, pool, found)
+
+
+def _whole(cluster: Cluster, machine: Machine) -> bool:
+    gpu = machine.hardware.gpu
+    return bool(gpu and not gpu.mig and not gpu.time_slices and devices(cluster.gpus, gpu).get(GPU))
+
+
+def _of(cluster: Cluster, pool: str, found: tuple[Machine, ...]) -> Tried:
+    machines = tuple(one for one in found if one.gpus == found[0].gpus)
+    shares = [allocatable(machine, cluster) for machine in machines]
+    reached = link_rate(cluster, machines) is not None
+    return Tried(
+        pool=pool,
+        machines=machines,
+        each=machines[0].gpus,
+        milli_cpu=min(CORES * 1000, *(share.milli_cpu // 2 for share in shares)),
+        memory=min(MEMORY, *(share.memory // 2 for share in shares)) // GIB * GIB,
+        rdma=next(iter(offers(cluster, machines[0]))) if reached else None,
+        hcas=machines[0].hardware.hcas if reached and len({one.hardware.hcas for one in machines}) == 1 else (),
+        disks=min(one.drive_count("scratch") for one in machines) if cluster.storage.scratch else 0,
+    )
+
+
+def shared_classes(cluster: Cluster) -> tuple[str, ...]:
+    """Return the storage classes whose volumes are on other machines than the pods."""
+    ceph, nfs = cluster.storage.ceph, cluster.storage.nfs
+    blocks = [block_class(pool) for pool in ceph.block_pools] if ceph else []
+    files = [file_class(one, pool) for one in ceph.filesystems for pool in one.data] if ceph else []
+    return (*blocks, *files, *((nfs.storage_class,) if nfs else ()))
+
+
+def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
+    """Return the tests that this pool cannot have, each with the reason."""
+    found = {}
+    if not mpi_operator.DEFINITION.wanted(cluster):
+        found["nccl"] = "nothing runs MPIJobs here: frameworks do not name mpi-operator"
+    elif priority(cluster) is None:
+        found["nccl"] = "there are no priority classes (scheduling.priorities), and an MPIJob names one"
+    if not one.hcas:
+        found["pairs"] = "its nodes have no HCAs in a fabric, or not all the same"
+    elif len(one.machines) < 2:
+        found["pairs"] = "it has one node, and so no neighbours"
+    if not one.disks:
+        found["scratch"] = "its nodes have no disks for scratch"
+    if not shared_classes(cluster):
+        found["shared"] = "the cluster has neither Ceph's volumes nor NFS"
+    return found

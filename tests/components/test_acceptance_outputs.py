@@ -1,0 +1,205 @@
+"""What the steps of acceptance make of what the programs print: good, slow, broken, cut off, by another way."""
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+from acceptanceoutputs import ALONE, FAILED_PAIR, GOOD_FIO, NO_DIRECT, nccl, pair
+
+from generator.components.acceptance.templates import scripts
+
+HCAS = ["mlx5_0", "mlx5_1"]
+POOL = {
+    "pool": "gpu",
+    "gpus": 8,
+    "count": 2,
+    "pods": 2,
+    "hcas": HCAS,
+    "infiniband": True,
+    "shared": False,
+    "parts": {"nccl": 0.9, "pairs": 0.9, "scratch": 0.9, "shared": 0.7},
+}
+BOUNDS = {"nccl-gbytes": 80.0, "link-gbits": 380.0, "read-gbytes": 0.5, "write-gbytes": 0.5}
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The scripts as a step imports them."""
+    folder = tmp_path_factory.mktemp("scripts")
+    for name, text in scripts()["data"].items():
+        (folder / name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RUN", "acceptance-x7k2p")
+        patch.syspath_prepend(str(folder))
+        yield import_module("judging")
+        for name in scripts()["data"]:
+            sys.modules.pop(name.removesuffix(".py"), None)
+
+
+def judged(step: Any, test: str, *texts: str, before: tuple[Any, ...] = (), **pool: Any) -> tuple[Any, list[str]]:
+    """Return figures and what is wrong, by what each pod said."""
+    heard = [step.Said(f"gpu-{place + 1}", place, text) for place, text in enumerate(texts)]
+    result = step.judge(test, POOL | pool, heard, BOUNDS, list(before))
+    return result["figures"], result["wrong"]
+
+
+def test_a_good_all_reduce_passes(step: Any) -> None:
+    assert judged(step, "nccl", nccl(88.4)) == ({"all-reduce of 16 GPUs": {"nccl-gbytes": 88.4}}, [])
+
+
+def test_a_slow_all_reduce_is_told_with_the_threshold(step: Any) -> None:
+    _, wrong = judged(step, "nccl", nccl(47.9))
+    assert wrong == ["all-reduce of 16 GPUs: 47.9 GB/s of bus bandwidth, less than 80 (nccl-gbytes)"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (nccl(ways=("Socket/0", "Socket/0")), "data went by Socket between nodes, not by InfiniBand"),
+        (nccl(ways=("IB/0/GDRDMA", "Socket/0")), "data went by Socket between nodes, not by InfiniBand"),
+        (nccl(ways=("IB/0", "IB/1")), "InfiniBand without GPUDirect RDMA"),
+        (nccl(ways=("IB/0/GDRDMA",)), "not used: mlx5_1"),
+        (nccl(ways=()), "no line says by which way data went"),
+        (nccl(wrong=3), "6 values are wrong sums"),
+        (nccl(each=4), "8 of 16 GPUs took part"),
+    ],
+)
+def test_what_is_wrong_fails_whatever_the_speed(step: Any, said: str, told: str) -> None:
+    _, wrong = judged(step, "nccl", said.replace("88.4", "400.0"))
+    assert any(told in one for one in wrong), wrong
+
+
+def test_ways_of_plugins_and_merged_links_are_infiniband(step: Any) -> None:
+    plugin = nccl(ways=("NCCL RDMA Plugin v10/0/GDRDMA", "NCCL RDMA Plugin v10/1/GDRDMA/Shared"))
+    assert judged(step, "nccl", plugin)[1] == []
+    more = "w:1:1 [0] NCCL INFO NET/IB : Made virtual device [2] name=mlx5_0+mlx5_1 speed=800000 ndevs=2"
+    assert judged(step, "nccl", nccl(ways=("IB/2/GDRDMA",), more=more))[1] == []
+
+
+def test_on_one_node_no_way_is_looked_for(step: Any) -> None:
+    assert judged(step, "nccl", nccl(462, nodes=1, ways=()), count=1)[1] == []
+
+
+def test_without_infiniband_sockets_are_the_way(step: Any) -> None:
+    assert judged(step, "nccl", nccl(ways=("Socket/0",)), infiniband=False, hcas=[])[1] == []
+
+
+def test_an_all_reduce_that_broke_off_is_told_with_its_reason(step: Any) -> None:
+    whole = nccl(
+        more="w:1:1 [0] misc/ibvwrap.cc:262 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory"
+    )
+    figures, wrong = judged(step, "nccl", whole[: whole.index("# Out of bounds")])
+    assert figures == {}
+    assert wrong == ["it ended before its result: Call to ibv_reg_mr failed with error Cannot allocate memory"]
+    assert judged(step, "nccl", "")[1] == ["it ended before its result: it said nothing"]
+
+
+def test_processes_that_ran_alone_are_told(step: Any) -> None:
+    """Built without MPI each of 16 processes is a test of its own GPU, and sums nothing."""
+    alone = nccl(0.0, nodes=1, each=1, ways=())
+    _, wrong = judged(step, "nccl", alone * 16)
+    assert "1 of 16 GPUs took part" in wrong
+    assert any("built with MPI=1" in one for one in wrong)
+
+
+def test_lines_that_mpirun_marks_are_read(step: Any) -> None:
+    marked = "".join(f"[1,0]<stdout>:{line}\n" for line in nccl().splitlines())
+    assert judged(step, "nccl", marked) == judged(step, "nccl", nccl())
+
+
+def links(**more: Any) -> str:
+    return "".join(pair(hca, memory, **more) for hca in HCAS for memory in ("host", "cuda"))
+
+
+def test_good_links_pass(step: Any) -> None:
+    figures, wrong = judged(step, "pairs", "server: nothing of interest\n", links())
+    assert wrong == []
+    assert figures["gpu-1 - gpu-2 mlx5_1 cuda"] == {"link-gbits": 396.19}
+    assert len(figures) == 4
+
+
+def test_a_slow_link_is_told_by_name(step: Any) -> None:
+    said = pair("mlx5_0", "cuda", 190.2)
+    _, wrong = judged(step, "pairs", "", links().replace(pair("mlx5_0", "cuda"), said))
+    assert wrong == ["gpu-1 - gpu-2 mlx5_0 cuda: 190.2 Gbit/s, less than 380 (link-gbits)"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (FAILED_PAIR, "Completion with error at client; Failed status 12: wr_id 0 syndrom 0x81"),
+        (ALONE, "Couldn't connect to acceptance-x7k2p-pairs-0.acceptance-jobs:18516; Unable to open"),
+        (pair("mlx5_0", "host", link="Ethernet"), "the link is Ethernet, not IB"),
+        (pair("mlx5_0", "host", device="mlx5_4"), "it measured mlx5_4"),
+        (pair("mlx5_0", "host").partition(" #bytes")[0], "it was stopped"),
+        (pair("mlx5_0", "host").replace("[Gb/sec]", "[MB/sec]"), "it counts in MB/sec"),
+        ("", "was not measured"),
+    ],
+)
+def test_links_that_were_not_measured_fail(step: Any, said: str, told: str) -> None:
+    _, wrong = judged(step, "pairs", "", links().replace(pair("mlx5_0", "host"), "") + said)
+    assert len(wrong) == 1
+    assert wrong[0].startswith("gpu-1 - gpu-2 mlx5_0 host: ")
+    assert told in wrong[0]
+
+
+def test_a_link_of_each_two_neighbours_is_asked_for(step: Any) -> None:
+    _, wrong = judged(step, "pairs", "", links(), "", count=3)
+    assert sorted(wrong) == sorted(
+        f"gpu-2 - gpu-3 {hca} {memory}: was not measured" for hca in HCAS for memory in ("host", "cuda")
+    )
+
+
+def test_good_disks_pass(step: Any) -> None:
+    figures, wrong = judged(step, "scratch", GOOD_FIO, GOOD_FIO)
+    assert wrong == []
+    assert set(figures) == {"gpu-1 disk-0", "gpu-2 disk-0"}
+    assert figures["gpu-1 disk-0"] == {
+        "write-gbytes": 2.198, "read-gbytes": 1.241, "random-writes": 205381.238, "random-reads": 142526.421,
+    }  # fmt: skip
+
+
+def test_a_slow_disk_is_told(step: Any) -> None:
+    bounds = {"read-gbytes": 5.5}
+    heard = [step.Said("gpu-1", 0, GOOD_FIO)]
+    wrong = step.judge("scratch", POOL | {"pods": 1}, heard, bounds, [])["wrong"]
+    assert wrong == ["gpu-1 disk-0: 1.241 GB/s read, less than 5.5 (read-gbytes)"]
+
+
+def test_a_disk_that_fio_cannot_use_is_told_with_fio_s_words(step: Any) -> None:
+    figures, wrong = judged(step, "scratch", NO_DIRECT, GOOD_FIO)
+    assert list(figures) == ["gpu-1 disk-0", "gpu-2 disk-0"]
+    assert wrong[0].startswith("gpu-1 disk-0: write: error 22, read: error 22")
+    assert "Invalid argument" in wrong[0]
+
+
+def test_what_fio_could_not_end_is_told(step: Any) -> None:
+    cut = GOOD_FIO[: len(GOOD_FIO) // 2]
+    assert judged(step, "scratch", cut, GOOD_FIO)[1] == ["gpu-1 disk-0: it was stopped before fio had ended"]
+    ended = cut + "\n== end\n"
+    assert judged(step, "scratch", ended, GOOD_FIO)[1][0].startswith("gpu-1 disk-0: ")
+    assert judged(step, "scratch", GOOD_FIO)[1] == ["1 of 2 pods said something"]
+    assert judged(step, "scratch", "the image has no fio\n", GOOD_FIO)[1] == ["gpu-1: the image has no fio"]
+
+
+def test_of_what_is_shared_the_slowest_counts_and_only_what_was_before(step: Any) -> None:
+    slower = GOOD_FIO.replace('"iops" : 142526.420738', '"iops" : 42526.420738')
+    figures, wrong = judged(step, "shared", GOOD_FIO, slower, shared=True)
+    assert wrong == []
+    assert figures["disk-0"]["random-reads"] == 42526.421
+    good = [{"wrong": [], "figures": {"disk-0": {"random-reads": value}}} for value in (90e3, 100e3, 110e3)]
+    bad = {"wrong": ["slow"], "figures": {"disk-0": {"random-reads": 1.0}}}
+    _, wrong = judged(step, "shared", GOOD_FIO, slower, shared=True, before=(*good, bad))
+    assert wrong == [
+        "disk-0: 42526.4 reads of 4 KiB a second, less than 7e+04, by what it reached before (random-reads)"
+    ]
+    assert judged(step, "shared", GOOD_FIO, slower, shared=True, before=(good[0],))[1] == [], "one run is no measure"
+
+
+def test_hardware_is_held_to_what_it_reached_before(step: Any) -> None:
+    before = tuple({"wrong": [], "figures": {"all-reduce of 16 GPUs": {"nccl-gbytes": 96.0}}} for _ in range(2))
+    assert judged(step, "nccl", nccl(88.4), before=before)[1] == []
+    _, wrong = judged(step, "nccl", nccl(86.0), before=before)
+    assert "less than 86.4, by what it reached before" in wrong[0]
