@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from generator.components.acceptance.names import JOBS as ACCEPTANCE
 from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
 from generator.components.kueue import NAMESPACE, TEAM
@@ -33,7 +34,8 @@ def teams(seen: Seen, pools: Mapping[str, Plain], members: Mapping[str, list[str
     for queue in seen.shown(OWN_QUEUES):
         if named(queue) not in {"default", "root"} and not queues:
             notes.unknown((AT,), f"what Volcano's queue {named(queue)} owns: gen gives quotas by Kueue")
-    return [team for queue in queues if (team := _team(seen, queue, flavors, pools, notes))]
+    own = [queue for queue in queues if named(queue) != ACCEPTANCE]
+    return [team for queue in own if (team := _team(seen, queue, flavors, pools, notes))]
 
 
 def _pool_of(seen: Seen, flavor: Manifest, members: Mapping[str, list[str]]) -> str:

@@ -53,7 +53,7 @@ ABOUT_ONE = {
     "layout/projects.py": {"argo_cd"},
     "survey/networks.py": {"calico"},
     "survey/storage.py": {"minio"},
-    "survey/teams.py": {"kueue", "tenants", "volcano"},
+    "survey/teams.py": {"acceptance", "kueue", "tenants", "volcano"},
     "review/capacity.py": {"queues"},
     "rules/argo_cd.py": {"argo_cd", "cilium", "load_balancer"},
     "rules/queues.py": {"kueue", "tenants", "volcano"},
