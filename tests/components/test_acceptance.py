@@ -91,6 +91,15 @@ def test_thresholds_follow_links_and_disks(cluster: Cluster) -> None:
     assert of_pool(slower, "gpu-training")["thresholds"]["link-gbits"] == 190.0
 
 
+def test_so_many_nodes_are_tried_as_teams_lend(cluster: Cluster) -> None:
+    assert of_pool(cluster, "gpu-training")["most"] == 12
+    assert of_pool(cluster, "gpu-inference")["most"] == 1, "serving has 24 GPUs there, and lends 8"
+    (serving,) = [team for team in cluster.teams if team.name == "serving"]
+    quota = structs.replace(serving.quotas["gpu-inference"], lend=0)
+    stingy = structs.replace(serving, quotas={"gpu-inference": quota})
+    assert of_pool(with_(cluster, teams=(stingy,)), "gpu-inference")["most"] == 0
+
+
 def test_what_a_pool_cannot_have_is_told_with_the_reason(cluster: Cluster) -> None:
     plain = with_(
         cluster, fabric=None, frameworks=(), storage=structs.replace(cluster.storage, scratch=None, ceph=None)

@@ -37,8 +37,8 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
 Object = dict[str, Any]
-POOL = "gpu-inference"
-NODES = ("gpu-13", "gpu-14", "gpu-15")
+POOL = "gpu-training"
+NODES = ("gpu-01", "gpu-02", "gpu-03")
 CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
 MPI = f"/apis/kubeflow.org/v2beta1/namespaces/{JOBS}/mpijobs"
 PLAIN = f"/apis/batch/v1/namespaces/{JOBS}/jobs"
@@ -151,7 +151,7 @@ class Site:
             "STATUS": "Succeeded",
             "POOL": POOL,
             "TESTS": "nccl,pairs,scratch,shared",
-            "NODES": "0",
+            "NODES": "3",
             "THRESHOLDS": "",
             "WAIT_SECONDS": "60",
             "TRY_SECONDS": "60",
@@ -269,7 +269,7 @@ def test_a_good_pool_is_accepted_and_nothing_is_left(site: Site) -> None:
     assert (sorted(kept), [one["wrong"] for one in kept.values()]) == (["nccl", "pairs", "scratch", "shared"], [[]] * 4)
     assert records(site, run)["pairs"]["on"] == list(NODES)
     code, said = site.step(run, "verdict")
-    assert (code, "pool gpu-inference is accepted, 3 nodes" in said) == (0, True), said
+    assert (code, "pool gpu-training is accepted, 3 nodes" in said) == (0, True), said
     code, said = site.step(run, "report")
     assert code == 0, said
     for path in (f"{MPI}/{run}-nccl", f"{PLAIN}/{run}-pairs", f"/api/v1/namespaces/{JOBS}/services/{run}-pairs"):
@@ -284,7 +284,7 @@ def test_a_pool_that_is_slow_or_goes_another_way_is_not_accepted(site: Site) -> 
     assert (code, "data went by Socket between nodes" in said) == (2, True), said
     slow = ["", links(0), links(1, 190.0)]
     code, said = site.step(run, "pairs", partial(site.play, run, "pairs", slow), **tests)
-    assert (code, "gpu-14 - gpu-15 mlx5_0 host: 190 Gbit/s, less than 380" in said) == (2, True), said
+    assert (code, "gpu-02 - gpu-03 mlx5_0 host: 190 Gbit/s, less than 380" in said) == (2, True), said
     code, said = site.step(run, "scratch", **tests)
     assert (code, "nobody asked for it" in said) == (0, True), said
     code, said = site.step(run, "verdict", **tests)
@@ -351,7 +351,8 @@ def test_a_job_that_finds_no_room_is_told_with_the_queue_s_words(site: Site) -> 
         ({"POOL": "cpu"}, "There are gpu-inference, gpu-training"),
         ({"TESTS": "nccl,fio"}, "tests: fio; there are nccl, pairs, scratch, shared"),
         ({"TESTS": " "}, "tests: nothing"),
-        ({"NODES": "4"}, "nodes: 4: say how many, 3 at most"),
+        ({"NODES": "13"}, "nodes: 13: say how many, 12 at most"),
+        ({"POOL": "gpu-inference", "NODES": "2"}, "nodes: 2: say how many, 1 at most, or 0 for that: of 3 nodes"),
         ({"NODES": "gpu-13"}, "nodes: gpu-13: say how many"),
         ({"THRESHOLDS": "nccl=80"}, "thresholds: nccl is none of nccl-gbytes"),
         ({"THRESHOLDS": "nccl-gbytes=fast"}, "say a number"),

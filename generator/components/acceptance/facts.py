@@ -6,7 +6,7 @@ from typing import Any
 
 from generator.components.acceptance.jobs import CLIENTS, jobs
 from generator.components.acceptance.names import NAMESPACE, RECORDS, labels
-from generator.components.acceptance.pools import Tried, absent, tried
+from generator.components.acceptance.pools import Tried, absent, most, tried
 from generator.components.acceptance.thresholds import NAMES, PARTS, thresholds
 from generator.components.common import POOL
 from generator.components.component import Manifest
@@ -34,6 +34,7 @@ def facts(cluster: Cluster, one: Tried) -> dict[str, Any]:
     return {
         "pool": one.pool,
         "nodes": [machine.name for machine in one.machines],
+        "most": most(cluster, one),
         "gpus": one.each,
         "infiniband": one.rdma is not None,
         "hcas": list(one.hcas),

@@ -5,15 +5,18 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from generator.components import mpi_operator
+from generator.components.acceptance.names import JOBS
 from generator.components.acceptance.queue import priority
 from generator.components.acceptance.thresholds import link_rate
 from generator.components.ceph_cluster.classes import block_class, file_class
 from generator.components.queues import flavors
+from generator.components.queues.reach import reach
 from generator.components.rdma import offers
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU, devices
 from generator.model.nodes import Machine
+from generator.model.teams import Team
 
 GIB = 2**30
 TESTS = ("nccl", "pairs", "scratch", "shared")
@@ -66,6 +69,13 @@ def _of(cluster: Cluster, pool: str, found: tuple[Machine, ...]) -> Tried:
         hcas=machines[0].hardware.hcas if reached and len({one.hardware.hcas for one in machines}) == 1 else (),
         disks=min(one.drive_count("scratch") for one in machines) if cluster.storage.scratch else 0,
     )
+
+
+def most(cluster: Cluster, one: Tried) -> int:
+    """Return how many nodes the queue can ever have at once: what no team owns of the pool, and what teams lend."""
+    there = reach(cluster, Team(name=JOBS), one.pool)
+    of_each = ((there.devices.get(GPU, 0), one.each), (there.milli_cpu, one.milli_cpu), (there.memory, one.memory))
+    return min(len(one.machines), *(amount // each for amount, each in of_each))
 
 
 def shared_classes(cluster: Cluster) -> tuple[str, ...]:
