@@ -58,6 +58,7 @@ GROUPS = (
     Group(530, ("test_rehearse_argocd",)),
     Group(300, ("test_twin_nodes",)),
     Group(420, ("test_live_nodes",)),
+    Group(120, ("test_twin_acceptance",)),
     Group(420, ("test_fleet_pods",)),
 )
 """The promises of queues and of Argo CD first, as `make test-twin` measured them on two cores."""

@@ -258,7 +258,7 @@ def test_memory_is_that_of_the_gpu_next_to_the_link(pod: Pod) -> None:
         device.mkdir(parents=True)
         (sys_ / "bus/pci/devices").mkdir(parents=True, exist_ok=True)
         (sys_ / "bus/pci/devices" / bus).symlink_to(device)
-    hca = sys_ / "devices" / bridges["1"] / "0000:58:00.0"
+    hca = sys_ / "devices" / bridges["0"] / "0000:18:00.0"
     hca.mkdir()
     (sys_ / "class/infiniband/mlx5_0").mkdir(parents=True)
     (sys_ / "class/infiniband/mlx5_0/device").symlink_to(hca)
@@ -267,7 +267,7 @@ def test_memory_is_that_of_the_gpu_next_to_the_link(pod: Pod) -> None:
     env = {"JOB_COMPLETION_INDEX": "1", "PODS": "2", "HCAS": "mlx5_0", "MEMORIES": "cuda", "SYS": str(sys_)}
     pod.run("pairs.sh", **env, SECONDS_EACH="10", PATIENCE="1", HOSTNAME="run-1", SUBDOMAIN="jobs")
     assert (pod.folder / "calls").read_text().strip() == (
-        "-d mlx5_0 -p 18516 -F -s 8388608 --report_gbits -D 10 --use_cuda=1 --use_cuda_dmabuf run-0.jobs"
+        "-d mlx5_0 -p 18516 -F -s 8388608 --report_gbits -D 10 --use_cuda=0 --use_cuda_dmabuf run-0.jobs"
     )
 
 

@@ -107,6 +107,7 @@ def test_processes_that_ran_alone_are_told(step: Any) -> None:
 def test_lines_that_mpirun_marks_are_read(step: Any) -> None:
     marked = "".join(f"[1,0]<stdout>:{line}\n" for line in nccl().splitlines())
     assert judged(step, "nccl", marked) == judged(step, "nccl", nccl())
+    assert judged(step, "nccl", marked.replace("NET/IB/0/GDRDMA", "NET/Socket/0"))[1] != []
 
 
 def links(**more: Any) -> str:
@@ -186,8 +187,11 @@ def test_what_fio_could_not_end_is_told(step: Any) -> None:
 
 def test_of_what_is_shared_the_slowest_counts_and_only_what_was_before(step: Any) -> None:
     slower = GOOD_FIO.replace('"iops" : 142526.420738', '"iops" : 42526.420738')
-    figures, wrong = judged(step, "shared", GOOD_FIO, slower, shared=True)
+    figures, wrong = judged(step, "shared", slower, GOOD_FIO, shared=True)
     assert wrong == []
+    heard = [step.Said("gpu-1", 0, GOOD_FIO)]
+    fast = {"read-gbytes": 5.5}
+    assert step.judge("shared", POOL | {"shared": True, "pods": 1}, heard, fast, [])["wrong"] == [], "no scratch disk"
     assert figures["disk-0"]["random-reads"] == 42526.421
     good = [{"wrong": [], "figures": {"disk-0": {"random-reads": value}}} for value in (90e3, 100e3, 110e3)]
     bad = {"wrong": ["slow"], "figures": {"disk-0": {"random-reads": 1.0}}}

@@ -126,7 +126,6 @@ def test_it_has_all_that_is_idle_and_goes_when_a_team_wants_its_own(steps: Steps
 
 
 def test_it_stops_nobody_and_says_why_it_waits(steps: Steps) -> None:
-    from twin.team import eventually
 
     vision = steps.twin.member("vision")
     vision.prepare("low", pods=5, priority="low")
