@@ -160,7 +160,7 @@ class Site:
         command = [sys.executable, "-B", str(self.folder / "acceptance.py"), step]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def step(self, run: str, step: str, play: Callable[[], None] = lambda: None, **told: str) -> tuple[int, str]:
+    def step(self, run: str, step: str, play: Callable[[], None] = lambda: None, /, **told: str) -> tuple[int, str]:
         """Run a step to its end, while controllers are played; its exit code, and what it said. Trouble that may pass
         is tried again, as Argo does.
         """
@@ -202,6 +202,9 @@ class Site:
         path = f"{PLAIN}/{run}-{test}"
         job = self.there(path)
         assert job["spec"]["completions"] == len(texts)
+        if subdomain := job["spec"]["template"]["spec"].get("subdomain"):
+            service = self.get(f"/api/v1/namespaces/{JOBS}/services/{subdomain}")
+            assert service["spec"]["selector"] == {"batch.kubernetes.io/job-name": f"{run}-{test}"}
         self.pods(job, job["spec"]["template"]["spec"], texts, **{"batch.kubernetes.io/job-name": f"{run}-{test}"})
         self.status(path, {"startTime": "2026-11-23T12:00:00Z", "active": len(texts), "ready": len(texts)})
         first = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}[ended]
@@ -298,6 +301,7 @@ def test_a_step_that_is_tried_again_measures_nothing_twice(site: Site) -> None:
     run = site.run()
     play = partial(site.play_mpi, run, nccl(91.0, nodes=3))
     assert site.step(run, "nccl", play)[0] == 0
+    assert site.step(run, "report")[0] == 0
     code, said = site.step(run, "nccl")
     assert (code, "nccl: passed" in said, "is made" in said) == (0, True, False), said
 
