@@ -20,7 +20,19 @@ from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.components.definition import Evidence
-from generator.model import backup, cluster, extras, firewall, gitops, monitoring, nodes, secret_store, storage, teams
+from generator.model import (
+    backup,
+    cluster,
+    extras,
+    firewall,
+    gitops,
+    mlperf,
+    monitoring,
+    nodes,
+    secret_store,
+    storage,
+    teams,
+)
 from generator.model.change import ChangeRule
 from generator.model.plural import plural
 from generator.model.rule import Explained
@@ -38,6 +50,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORDS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/words.yaml").read_text(encoding="utf-8"))
 SECTIONS: dict[str, dict[str, Any]] = schema()["$defs"]
 REFERENCES = ("ml50", "a30-bench", "gpu-serving")  # where a key's example is looked for first
+MODULES = (backup, cluster, extras, firewall, gitops, mlperf, monitoring, nodes, secret_store, storage, teams)
 SUBJECTS = {
     "YAML": "The file as YAML",
     "SCHEMA": "Keys and values",
@@ -56,6 +69,7 @@ SUBJECTS = {
     "TEAM": "Teams and quotas",
     "FRM": "Frameworks",
     "ACC": "Acceptance of pools",
+    "MLP": "Benchmarks",
     "MON": "Monitoring",
     "SITE": "The site",
     "WIN": "Times of changes",
@@ -168,11 +182,7 @@ def _number(value: dict[str, Any]) -> str:
 
 
 def _default(name: str, key: str) -> str:
-    kind = next(
-        vars(module)[name]
-        for module in (backup, cluster, extras, firewall, gitops, monitoring, nodes, secret_store, storage, teams)
-        if name in vars(module)
-    )
+    kind = next(vars(module)[name] for module in MODULES if name in vars(module))
     field = next(field for field in structs.fields(kind) if field.encode_name == key)
     if field.required:
         return "**required**"

@@ -36,6 +36,7 @@ from generator.components.log_collector import DEFINITION as LOG_COLLECTOR
 from generator.components.log_store import DEFINITION as LOG_STORE
 from generator.components.metrics_server import DEFINITION as METRICS_SERVER
 from generator.components.minio import DEFINITION as MINIO
+from generator.components.mlperf import DEFINITION as MLPERF
 from generator.components.mpi_operator import DEFINITION as MPI_OPERATOR
 from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
 from generator.components.node_feature_discovery import DEFINITION as NODE_FEATURE_DISCOVERY
@@ -87,6 +88,7 @@ CATALOGUE: dict[str, Definition] = {
         KUEUE,
         QUEUES,
         TENANTS,
+        MLPERF,
         EXPOSURE,
         JOBSET,
         TRAINER,

@@ -18,6 +18,8 @@ DAEMONS_MEMORY = 4 * 2**30
 OSD_REQUESTS = {"nvme": (2000, 8 * 2**30), "ssd": (1000, 5 * 2**30), "hdd": (500, 5 * 2**30)}
 # Pods of daemon sets that count against a node's limit.
 DAEMON_PODS = 15
+# Of a node's share for a job: what a machine reports is less than what was bought, and a launcher needs a little.
+PART, WHOLE = 7, 8
 # Ceph stops rebalancing at 0.90 and warns at 0.85 (facts: storage 3): plan for the warning.
 NEARFULL = 0.85
 

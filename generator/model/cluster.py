@@ -12,6 +12,7 @@ from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Sec
 from generator.model.extras import Extra
 from generator.model.frameworks import Framework
 from generator.model.gitops import Gitops
+from generator.model.mlperf import Mlperf
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
@@ -118,6 +119,7 @@ class Spec(Section, frozen=True, kw_only=True):
     teams: tuple[Team, ...] = ()
     frameworks: tuple[Framework, ...] = ()
     acceptance: Acceptance | None = None
+    mlperf: Mlperf | None = None
     monitoring: Monitoring = field(default_factory=Monitoring)
     backups: tuple[Backup, ...] = ()
     gitops: Gitops = field(default_factory=Gitops)

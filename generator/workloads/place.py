@@ -6,7 +6,7 @@ from generator.components.queues import nominal
 from generator.components.queues.reach import reach
 from generator.components.rdma import offers
 from generator.errors import UsageError
-from generator.model.capacity import Share, allocatable
+from generator.model.capacity import PART, WHOLE, Share, allocatable
 from generator.model.cluster import Cluster
 from generator.model.gpus import devices, weight
 from generator.model.nodes import Machine
@@ -15,8 +15,6 @@ from generator.model.teams import Team
 from generator.spec.near import suggest
 from generator.workloads.wanted import Wanted
 
-# Of a node's share: what a machine reports is less than what was bought, and a launcher needs a little.
-PART, WHOLE = 7, 8
 GIB = 2**30
 SHARED_MEMORY = 64 * GIB
 

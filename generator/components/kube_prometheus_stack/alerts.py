@@ -1,9 +1,12 @@
-"""What Prometheus alerts of beside the chart's own rules: backups and drills that are missed, drills that failed."""
+"""What Prometheus alerts of beside the chart's own rules: backups and drills that are missed, drills and benchmarks
+that failed.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
 from generator.components.component import Manifest
+from generator.components.mlperf.names import GOOD
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
 from generator.model.cluster import Cluster
@@ -12,13 +15,27 @@ from generator.model.cluster import Cluster
 def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rules on the backups that run; None where there are none."""
     rules = [*_copies(cluster), *_drills(cluster)]
-    if not rules:
+    return _rule("backups", namespace, rules) if rules else None
+
+
+def benchmarks_failed(cluster: Cluster, namespace: str) -> Manifest | None:
+    """Return the rule on benchmarks whose last run was no result, or a lower one; None where there are none. It holds
+    until the next run, or until Argo Workflows' controller is started anew.
+    """
+    if not cluster.mlperf:
         return None
+    summary = "The last run of benchmark {{ $labels.benchmark }} was not valid, or dropped: see `gen workflow list`"
+    told = {"labels": {"severity": "warning"}, "annotations": {"summary": summary}}
+    failed = {"alert": "BenchmarkFailed", "expr": f"max by (benchmark) ({GOOD}) == 0", **told}
+    return _rule("benchmarks", namespace, [failed])
+
+
+def _rule(name: str, namespace: str, rules: list[dict[str, Any]]) -> Manifest:
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",
-        "metadata": {"name": "backups", "namespace": namespace},
-        "spec": {"groups": [{"name": "backups", "rules": rules}]},
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"groups": [{"name": name, "rules": rules}]},
     }
 
 

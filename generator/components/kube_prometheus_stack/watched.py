@@ -9,7 +9,7 @@ from generator.components.argo_workflows import CONTROLLER
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack.alerts import backups_missed
+from generator.components.kube_prometheus_stack.alerts import backups_missed, benchmarks_failed
 from generator.components.kube_prometheus_stack.use import gpu_use
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -29,9 +29,9 @@ OF_THE_PLATFORM = (
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
-    """Watch Argo CD, Argo Workflows with the backups' own metric of their last success, and what teams serve."""
+    """Watch Argo CD, Argo Workflows with what backups and benchmarks tell of their last runs, and what teams serve."""
     yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
-    if cluster.all_backups:
+    if cluster.all_backups or cluster.mlperf:
         yield monitor("argo-workflows", ARGO, CONTROLLER)
     if cluster.teams:
         yield team_services(cluster)
@@ -69,9 +69,10 @@ def team_services(cluster: Cluster) -> Manifest:
 
 
 def rules(cluster: Cluster) -> Iterator[Manifest]:
-    """Record the use of GPUs, and alert of backups; where there is Zabbix, it does."""
+    """Record the use of GPUs, and alert of benchmarks and backups; of these Zabbix does where it is."""
     missed = None if cluster.monitoring.zabbix else backups_missed(cluster, NAMESPACE)
-    yield from (rule for rule in (missed, gpu_use(cluster, NAMESPACE)) if rule)
+    made = (missed, benchmarks_failed(cluster, NAMESPACE), gpu_use(cluster, NAMESPACE))
+    yield from (rule for rule in made if rule)
 
 
 def dashboards(cluster: Cluster) -> Iterator[Manifest]:

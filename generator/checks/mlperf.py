@@ -1,0 +1,147 @@
+"""Rules about benchmarks: whose GPUs they take, and whether they can ever start."""
+
+from collections.abc import Iterator
+
+from generator.checks.places import given_twice, meant
+from generator.components.queues.reach import reach
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, put
+from generator.model.gpus import GPU
+from generator.model.mlperf import LIMITS, Mlperf, MlperfRun
+from generator.model.rule import rule
+from generator.model.teams import Team
+from generator.spec.near import suggest
+
+RUNS: Path = ("mlperf", "runs")
+
+
+@rule("GEN-MLP-001", "benchmarks of a team that exists")
+def team_known(cluster: Cluster) -> Iterator[Finding]:
+    """Benchmarks run in the namespace of a team, through its queue, and its members start them.
+
+    Wrong:
+        teams: [{name: bench, ...}]
+        mlperf: {team: benhc, ...}
+    Right:
+        teams: [{name: bench, ...}]
+        mlperf: {team: bench, ...}
+    """
+    wanted, known = cluster.mlperf, [team.name for team in cluster.teams]
+    if wanted and wanted.team not in known:
+        at = ("mlperf", "team")
+        fix = suggest(wanted.team, known, f"one of {', '.join(known)}" if known else "add it to `teams`")
+        message = f"benchmarks are of team {wanted.team}, which there is not"
+        yield Finding(at=at, message=message, fix=fix, edits=meant(at, wanted.team, known))
+
+
+@rule("GEN-MLP-002", "benchmarks on whole GPUs")
+def pool_fits(cluster: Cluster) -> Iterator[Finding]:
+    """A benchmark gets all GPUs of each of its nodes. A part of a GPU, or turns on one that others share, gives figures
+    that say nothing of it.
+
+    Wrong:
+        pools: {gpu: {hardware: {gpu: {model: A30, count: 1, memory: 24Gi, timeSlices: 4}, ...}}}
+        mlperf: {pool: gpu, ...}
+    Right:
+        pools: {gpu: {hardware: {gpu: {model: A30, count: 1, memory: 24Gi}, ...}}}
+        mlperf: {pool: gpu, ...}
+    """
+    wanted = cluster.mlperf
+    if wanted and (what := _unfit(cluster, wanted.pool)):
+        fit = [name for name in cluster.pools if not _unfit(cluster, name)]
+        at = ("mlperf", "pool")
+        fix = suggest(wanted.pool, fit, f"one of {', '.join(fit)}" if fit else "leave `mlperf` out")
+        yield Finding(at=at, message=f"benchmarks are to run on pool {wanted.pool}, {what}", fix=fix)
+
+
+def _unfit(cluster: Cluster, pool: str) -> str:
+    """Return why benchmarks cannot run on a pool, empty where they can."""
+    if pool not in cluster.pools:
+        return "which there is not"
+    found = [one.hardware.gpu for one in cluster.in_pools(pool) if one.gpus]
+    if not found:
+        return "whose nodes have no GPUs"
+    return "whose GPUs are split or shared" if any(gpu and (gpu.mig or gpu.time_slices) for gpu in found) else ""
+
+
+@rule("GEN-MLP-003", "benchmarks have names of their own")
+def names_differ(cluster: Cluster) -> Iterator[Finding]:
+    """A benchmark is started by its name, and compared with the last run of that name.
+
+    Wrong:
+        runs:
+          - {name: resnet50, model: resnet50, scenario: Offline, ...}
+          - {name: resnet50, model: resnet50, scenario: Server, ...}
+    Right:
+        runs:
+          - {name: resnet50-offline, model: resnet50, scenario: Offline, ...}
+          - {name: resnet50-server, model: resnet50, scenario: Server, ...}
+    """
+    items = ((run.name, (*at, "name")) for at, run in _runs(cluster))
+    yield from given_twice(items, "two benchmarks are called {}", "give each a name of its own")
+
+
+def _runs(cluster: Cluster) -> list[tuple[Path, MlperfRun]]:
+    found = cluster.mlperf.runs if cluster.mlperf else ()
+    return [((*RUNS, index), run) for index, run in enumerate(found)]
+
+
+@rule("GEN-MLP-004", "scenarios that a model has")
+def scenario_known(cluster: Cluster) -> Iterator[Finding]:
+    """MLPerf's rules give no limit of latency to models that nobody waits for: of these there is the Offline scenario
+    alone in the datacenter.
+
+    Wrong:
+        - {name: unet, model: 3d-unet, scenario: Server, ...}
+    Right:
+        - {name: unet, model: 3d-unet, scenario: Offline, ...}
+    """
+    for place, run in _runs(cluster):
+        if run.scenario == "Server" and not LIMITS[run.model].served:
+            at = (*place, "scenario")
+            message = f"{run.model} has no Server scenario in the datacenter by MLPerf Inference v5.0"
+            yield Finding(at=at, also=(*place, "model"), message=message, edits=put(at, "Offline"))
+
+
+@rule("GEN-MLP-005", "benchmarks that can start")
+def room_enough(cluster: Cluster) -> Iterator[Finding]:
+    """Kueue lets a job in whole. One that asks for more than its team owns and may borrow waits for ever, and with
+    `queueing: StrictFIFO` all the team's other jobs behind it.
+
+    Wrong:
+        # 2 nodes with 8 GPUs each, and
+        - {name: bench, quotas: {gpu: {gpus: 8, borrow: 0}}}
+        - {name: llama, model: llama2-70b, scenario: Offline, queriesPerSecond: 40, nodes: 2}
+    Right:
+        - {name: bench, quotas: {gpu: {gpus: 16}}}
+    """
+    wanted = cluster.mlperf
+    team = next((one for one in cluster.teams if wanted and one.name == wanted.team), None)
+    if not wanted or not team or _unfit(cluster, wanted.pool):
+        return
+    nodes, most = _nodes(cluster, wanted), _most(cluster, team, wanted)
+    for place, run in _runs(cluster):
+        at = (*place, "nodes") if run.nodes > 1 else place
+        if run.nodes > nodes:
+            message = f"benchmark {run.name} takes {run.nodes} nodes, and pool {wanted.pool} has {nodes} with GPUs"
+            yield Finding(at=at, also=("pools", wanted.pool), message=message, fix=f"take {nodes} at most")
+        elif run.nodes > most:
+            has = f"{most} of them" if most else "none"
+            message = f"benchmark {run.name} takes all GPUs of {run.nodes} nodes, and team {team.name} can have {has}"
+            yield Finding(at=at, message=message, fix=_more(team, wanted, most))
+
+
+def _more(team: Team, wanted: Mlperf, most: int) -> str:
+    raised = f"raise `quotas.{wanted.pool}` of team {team.name}"
+    return f"take {most} at most, or {raised}" if most else raised
+
+
+def _nodes(cluster: Cluster, wanted: Mlperf) -> int:
+    return sum(1 for one in cluster.in_pools(wanted.pool) if one.gpus)
+
+
+def _most(cluster: Cluster, team: Team, wanted: Mlperf) -> int:
+    """Return all GPUs of how many nodes the team can have at once."""
+    each = min(one.gpus for one in cluster.in_pools(wanted.pool) if one.gpus)
+    own = wanted.pool in team.quotas
+    return reach(cluster, team, wanted.pool).devices.get(GPU, 0) // each if own else 0

@@ -1,0 +1,81 @@
+"""The WorkflowTemplate, and the scripts that its steps run."""
+
+from functools import cache
+
+from generator.components.component import Manifest
+from generator.components.mlperf.names import BENCHMARKS, NAMESPACE, SCRIPTS, labels
+from generator.components.node_operations.templates import IMAGE
+from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.static import read_objects, read_text
+
+FILES = {
+    "api.py": "node_operations/api.py.txt",
+    "mlperf.py": "mlperf/mlperf.py.txt",
+    "summary.py": "mlperf/summary.py.txt",
+}
+TOLD = "/told"
+"""Where a step leaves what the workflow asks it for."""
+
+
+def scripts() -> Manifest:
+    """Return the ConfigMap with the scripts of the steps."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": SCRIPTS, "namespace": NAMESPACE, "labels": labels()},
+        "data": {name: read_text(path) for name, path in FILES.items()},
+    }
+
+
+@cache
+def workflow_template() -> Manifest:
+    """Return the WorkflowTemplate: the order of the steps, then each step."""
+    (made,) = read_objects("mlperf/template.yaml")
+    order, *steps = made["spec"]["templates"]
+    spec = {
+        **made["spec"],
+        "securityContext": pod_security(8737, runAsGroup=8737),
+        "volumes": [
+            {"name": "scripts", "configMap": {"name": SCRIPTS}},
+            {"name": "benchmarks", "configMap": {"name": BENCHMARKS}},
+            # What a step tells the workflow; in memory, for every step has one of its own.
+            {"name": "told", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+        ],
+        "templates": [order, *map(_step, steps)],
+    }
+    return {**made, "spec": spec}
+
+
+def _step(own: Manifest) -> Manifest:
+    asked = own.get("inputs", {}).get("parameters", ())
+    given = {
+        "BENCHMARK": "{{workflow.parameters.benchmark}}",
+        "WAIT_SECONDS": "{{workflow.parameters.wait-seconds}}",
+        "ACCEPT": "{{workflow.parameters.accept}}",
+        "RUN": "{{workflow.name}}",
+        "TOLD": TOLD,
+        **{one["name"].upper(): f"{{{{inputs.parameters.{one['name']}}}}}" for one in asked},
+    }
+    return {
+        **own,
+        "retryStrategy": {
+            "limit": "5",
+            "retryPolicy": "Always",
+            # 2 is the script's verdict: trying again would only repeat it.
+            "expression": "asInt(lastRetry.exitCode) != 2",
+            "backoff": {"duration": "15s", "factor": "4"},
+        },
+        "container": {
+            "image": IMAGE,
+            "command": ["python3", "-u", "-B", "/scripts/mlperf.py"],
+            "args": [own["name"]],
+            "env": [{"name": name, "value": value} for name, value in given.items()],
+            "resources": resources("50m", "64Mi", "256Mi"),
+            "securityContext": UNPRIVILEGED,
+            "volumeMounts": [
+                {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
+                {"name": "benchmarks", "mountPath": "/benchmarks", "readOnly": True},
+                {"name": "told", "mountPath": TOLD},
+            ],
+        },
+    }
