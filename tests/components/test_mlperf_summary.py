@@ -7,19 +7,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from mlperf_logs import SUMMARIES
+from mlperf_logs import summary as text
 
 from generator.components.mlperf.jobs import plan, settings
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.mlperf import LIMITS, MlperfRun
 
-SUMMARIES = Path(__file__).parent / "mlperf_summaries"
 READS = ModuleType("summary")
 exec(compile(read_text("mlperf/summary.py.txt"), "summary.py", "exec"), READS.__dict__)
-
-
-def text(name: str) -> str:
-    return (SUMMARIES / f"{name}.txt").read_text()
 
 
 def wanted(run: MlperfRun) -> dict[str, Any]:
