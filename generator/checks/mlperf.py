@@ -119,16 +119,13 @@ def room_enough(cluster: Cluster) -> Iterator[Finding]:
     team = next((one for one in cluster.teams if wanted and one.name == wanted.team), None)
     if not wanted or not team or _unfit(cluster, wanted.pool):
         return
-    nodes, most = _nodes(cluster, wanted), _most(cluster, team, wanted)
+    most = _most(cluster, team, wanted)
     for place, run in _runs(cluster):
-        at = (*place, "nodes") if run.nodes > 1 else place
-        if run.nodes > nodes:
-            message = f"benchmark {run.name} takes {run.nodes} nodes, and pool {wanted.pool} has {nodes} with GPUs"
-            yield Finding(at=at, also=("pools", wanted.pool), message=message, fix=f"take {nodes} at most")
-        elif run.nodes > most:
+        if run.nodes > most:
+            at = (*place, "nodes") if run.nodes > 1 else place
             has = f"{most} of them" if most else "none"
             message = f"benchmark {run.name} takes all GPUs of {run.nodes} nodes, and team {team.name} can have {has}"
-            yield Finding(at=at, message=message, fix=_more(team, wanted, most))
+            yield Finding(at=at, also=("pools", wanted.pool), message=message, fix=_more(team, wanted, most))
 
 
 def _more(team: Team, wanted: Mlperf, most: int) -> str:
@@ -136,12 +133,8 @@ def _more(team: Team, wanted: Mlperf, most: int) -> str:
     return f"take {most} at most, or {raised}" if most else raised
 
 
-def _nodes(cluster: Cluster, wanted: Mlperf) -> int:
-    return sum(1 for one in cluster.in_pools(wanted.pool) if one.gpus)
-
-
 def _most(cluster: Cluster, team: Team, wanted: Mlperf) -> int:
-    """Return all GPUs of how many nodes the team can have at once."""
-    each = min(one.gpus for one in cluster.in_pools(wanted.pool) if one.gpus)
-    own = wanted.pool in team.quotas
-    return reach(cluster, team, wanted.pool).devices.get(GPU, 0) // each if own else 0
+    """Return of how many nodes the team can have all GPUs at once: as many on each as the smallest has."""
+    found = [one.gpus for one in cluster.in_pools(wanted.pool) if one.gpus]
+    there = reach(cluster, team, wanted.pool).devices.get(GPU, 0) if wanted.pool in team.quotas else 0
+    return min(len(found), there // min(found))

@@ -13,6 +13,7 @@ from msgspec import structs
 from reference import without_backups
 
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
+from generator.components.mlperf.names import GOOD as BENCHMARK_GOOD
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
 from generator.model.cluster import Cluster
@@ -143,3 +144,24 @@ def test_each_node_without_a_new_snapshot_of_etcd_is_told_by_name(ml50: Cluster,
         asked.append({"alertname": name, "eval_time": "11h", "exp_alerts": []})
     told = [{"series": f'{NEWEST}{{backup="{name}",pod="a"}}', "values": values} for name, values in series.items()]
     judge(tmp_path, rules, {"interval": "10m", "input_series": told, "alert_rule_test": asked})
+
+
+@pytest.mark.parametrize(
+    ("told", "fires"),
+    [
+        pytest.param("1x60", (), id="good"),
+        pytest.param("1x30 0x30", ("BenchmarkFailed",), id="not valid, or slower"),
+        pytest.param("0x30 1x30", (), id="good again"),
+        pytest.param("_x60", (), id="never run"),
+    ],
+)
+def test_a_benchmark_that_was_no_result_is_told_until_one_is(
+    tmp_path: Path, a30: Cluster, told: str, fires: tuple[str, ...]
+) -> None:
+    (rule,) = [one for one in kube_prometheus_stack(a30).objects if one["metadata"]["name"] == "benchmarks"]
+    series = [{"series": f'{BENCHMARK_GOOD}{{benchmark="resnet50-server", pod="a"}}', "values": told}]
+    words = "The last run of benchmark resnet50-server was not valid, or dropped: see `gen workflow list`"
+    labels = {"severity": "warning", "benchmark": "resnet50-server"}
+    alert = {"exp_labels": labels, "exp_annotations": {"summary": words}}
+    asked = {"eval_time": "9h", "alertname": "BenchmarkFailed", "exp_alerts": [alert] if fires else []}
+    judge(tmp_path, rule["spec"], {"interval": "10m", "input_series": series, "alert_rule_test": [asked]})

@@ -30,14 +30,14 @@ COREUTILS = (
 
 
 @contextlib.contextmanager
-def argo(api: Plane, node: Node, cluster: Cluster) -> Iterator[None]:
-    """Run workflows until the block ends."""
+def argo(api: Plane, node: Node, cluster: Cluster, metrics: int = 0) -> Iterator[None]:
+    """Run workflows until the block ends; their metrics are at the port `metrics` where there is one."""
     controller, executor, mc = programs("workflow-controller", "argoexec", "mc")
     node.load(image(node.folder / "argoexec.tar", EXECUTOR, {"/bin/argoexec": Path(executor)}, Env=["PATH=/bin"]))
     tools = files_of(Path("/usr/bin") / name for name in COREUTILS)
     tools |= {"/usr/bin/mc": Path(mc), "/etc/ssl/openssl.cnf": b""}
     node.load(image(node.folder / "client.tar", CLIENT, tools, Env=["PATH=/usr/bin"]), *references(CLIENT_IMAGE))
-    install(api, cluster)
+    install(api, cluster, metrics)
     folder = api.address.folder / "workflow-controller"
     words = [controller, f"--kubeconfig={api.address.kubeconfig('admin')}", f"--namespace={NAMESPACE}"]
     env = {"LEADER_ELECTION_DISABLE": "true", "DEFAULT_REQUEUE_TIME": "1s"}
@@ -55,7 +55,7 @@ def references(name: str) -> list[str]:
     return [tagged, f"{tagged.rpartition(':')[0]}@{digest}", name] if digest else [name]
 
 
-def install(api: Plane, cluster: Cluster) -> None:
+def install(api: Plane, cluster: Cluster, metrics: int = 0) -> None:
     """Apply the definitions of upstream and the configuration of gen. Only what a machine without a pod network needs
     is said otherwise.
     """
@@ -72,6 +72,7 @@ def install(api: Plane, cluster: Cluster) -> None:
     executor, defaults = json.loads(data["executor"]), json.loads(data["workflowDefaults"])
     data["executor"] = json.dumps(executor | {"image": EXECUTOR})
     data["workflowDefaults"] = json.dumps({"spec": defaults["spec"] | {"hostNetwork": True}})
-    data["metricsConfig"] = json.dumps({"enabled": False})
+    told = json.loads(data["metricsConfig"]) | {"port": metrics}
+    data["metricsConfig"] = json.dumps(told if metrics else {"enabled": False})
     metadata = {"name": name, "namespace": NAMESPACE}
     api.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
