@@ -308,6 +308,10 @@ def test_a_valid_run_is_measured_and_written_down(site: Site) -> None:
         (printed("server-over-latency"), "INVALID: the result is INVALID: not satisfied: performance constraints"),
         (printed("offline-valid"), "INVALID: Scenario is Offline, and not Server"),
         (printed("server-truncated"), "no result: the summary is not whole: it has no part `Test Parameters Used`"),
+        (
+            printed("server-valid").replace("Completed samples", "Some samples"),
+            "no result: `Completed samples per second` is not in the summary: no figure to count",
+        ),
         ("Killed\n", "no result: the log of the pod has no summary of LoadGen's"),
     ],
 )

@@ -31,7 +31,7 @@ HARNESS = "localhost/harness:1"
 SHELL = "#!/usr/bin/sh\n"
 # What each benchmark finds.
 FOUND = {"resnet50-offline-both": "offline-valid", "resnet50-server": "server-valid", "late": "server-over-latency"}
-FILES = {
+FILES: dict[str, Path | bytes] = {
     "/usr/bin/nvidia-smi": f"{SHELL}echo Exclusive_Process\n".encode(),
     "/usr/bin/harness": f"{SHELL}cat /summaries/$1 >$OUTPUT/mlperf_log_summary.txt\n".encode(),
     **{f"/summaries/{name}": summary(name).encode() for name in FOUND.values()},
