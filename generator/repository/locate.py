@@ -15,6 +15,8 @@ from generator.repository.cluster_files import Loaded
 from generator.spec.document import Document
 from generator.spec.reader import SIZE, read
 
+_PLAIN = 12
+"""Letters that a word of a language mostly has at most."""
 _BEGINNING = Position(1, 1, 1)
 _TAKE_OUT = "take the password out, and change it where it is used"
 
@@ -100,8 +102,10 @@ def _hidden(one: Located, secrets: list[str]) -> Located:
     if finding.secret and _text(one):
         line = line.replace(_text(one), _stars(_text(one)))
     line = known.sub(lambda found: _stars(found[0]), hidden(line, _stars, is_line=True))
+    # What the path says anyway is no secret: a key `password`, though its value may be the same word.
+    unsaid = _any_of([text for text in secrets if text not in map(str, _steps(finding))])
     message, fix, cause = (
-        known.sub("***", hidden(text, lambda _: "***")) for text in (finding.message, finding.fix, finding.cause)
+        unsaid.sub("***", hidden(text, lambda _: "***")) for text in (finding.message, finding.fix, finding.cause)
     )
     values = [str(edit.value) for edit in finding.edits]
     leaks = any(known.search(value) or passwords(value) for value in values)
@@ -112,13 +116,23 @@ def _hidden(one: Located, secrets: list[str]) -> Located:
     )
 
 
+def _steps(finding: Finding) -> tuple[str | int, ...]:
+    return () if isinstance(finding.at, Position) else tuple(finding.at)
+
+
 def _any_of(secrets: list[str]) -> re.Pattern[str]:
     """Return what finds secrets in words, in small letters and where long words are cut off, too."""
     # Shorter ones would take letters out of other words.
     long = {text for text in secrets if len(text) > 3}
     cut = {rf"{re.escape(text[:end])}\.\.\." for text in long for end in range(1, min(len(text), 300))}
-    whole = [re.escape(text) for text in sorted(long, key=len, reverse=True)]
+    whole = [_whole(text) for text in sorted(long, key=len, reverse=True)]
     return re.compile("|".join([*whole, *sorted(cut, key=len, reverse=True)]) or r"(?!)", re.IGNORECASE)
+
+
+def _whole(text: str) -> str:
+    """Return what finds a secret; a plain word (`admin`) not within others, as in the name `ADMIN_PASSWORD`."""
+    plain = text.isalpha() and len(text) <= _PLAIN
+    return rf"(?<![A-Za-z0-9_]){text}(?![A-Za-z0-9_])" if plain else re.escape(text)
 
 
 def _stars(text: str) -> str:

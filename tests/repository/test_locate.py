@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from generator.build.objects import Object
 from generator.repository.locate import Locator
@@ -66,3 +67,17 @@ def test_a_file_that_is_not_there_or_no_yaml_has_a_beginning(tmp_path: Path) -> 
     for each in (one, wrong):
         (found,) = Locator((), tmp_path).locate([each.finding("", "spec")])
         assert (found.at.line, found.at.column, found.line) == (1, 1, "")
+
+
+def test_a_password_that_is_a_word_hides_itself_and_not_the_names_of_fields(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData:\n  password: password\n  other: admin\n"
+    )
+    one = Object({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}, "", "a.yaml")
+    told = {"password": "key password has a value", "other": "ADMIN_USER is not admin, nor password"}
+    found = [structs.replace(one.finding(text, "stringData", key), secret=True) for key, text in told.items()]
+    own, other = Locator((), tmp_path).locate(found)
+    assert own.finding.message == "key password has a value"
+    assert other.finding.message == "ADMIN_USER is not ***, nor ***"
+    assert "admin" not in other.line
+    assert own.line == "  ********: ********"
