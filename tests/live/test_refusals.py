@@ -86,6 +86,15 @@ def test_every_cause_is_a_problem_of_its_own() -> None:
     assert read(422, 'Deployment.apps "a" is invalid', causes=causes) == expected
 
 
+def test_that_rules_had_to_wait_is_no_problem_beside_another() -> None:
+    """As kube-apiserver 1.35.3 says of Rook's `csi: {cephfs: null}`."""
+    waited = {"field": "<nil>", "message": "Invalid value: null: some validation rules were not checked because the "
+              "object was invalid; correct the existing errors to complete validation"}  # fmt: skip
+    null = {"field": "spec.a", "message": "Invalid value: null"}
+    assert len(read(422, "invalid", causes=[null, waited])) == 1
+    assert len(read(422, "invalid", causes=[waited])) == 1
+
+
 @pytest.mark.parametrize(
     ("value", "go"),
     [

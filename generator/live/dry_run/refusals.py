@@ -181,6 +181,8 @@ _OF_NULL = "remove it, or give it a value"
 _FIELD = re.compile(r'(?:unknown|duplicate) field "([^"]*)"')
 _TYPED = re.compile(r"failed to create typed patch object \([^)]*\): (.*)", re.DOTALL)
 _MISFIT = re.compile(r"^ *\.(?P<place>.*?): (?P<why>.*)$", re.MULTILINE)
+_UNCHECKED = "some validation rules were not checked because the object was invalid"
+"""What the server adds where CEL rules had to wait for the schema."""
 _LONG = 1500
 
 
@@ -233,6 +235,8 @@ def _fields(one: Object, answer: "Answer") -> list[Finding]:
 
 def _causes(one: Object, answer: "Answer") -> list[Finding]:
     found = [cause for cause in sequence(dig(answer.body, "details", "causes")) if dig(cause, "field")]
+    # That more was not judged is no mistake of its own.
+    found = [cause for cause in found if _UNCHECKED not in str(dig(cause, "message"))] or found
     return [_cause(one, str(cause["field"]), " ".join(str(dig(cause, "message")).split())) for cause in found]
 
 
