@@ -101,10 +101,10 @@ def _check_rendered(**given: Any) -> int:
 
 
 def _are_manifests(paths: Sequence[Path]) -> bool:
-    """Tell whether everything that is named holds manifests. A folder of clusters is a repository, and does not."""
+    """Tell whether all that is named holds manifests. A folder of cluster files is a repository, and does not."""
     from generator.repository.given_files import is_cluster_file  # noqa: PLC0415 - for this way only
 
-    return bool(paths) and not any(is_cluster_file(path) or (path / "clusters").is_dir() for path in paths)
+    return bool(paths) and not any(is_cluster_file(path) or any(path.glob("clusters/*/cluster.yaml")) for path in paths)
 
 
 def _refuse_unused(paths: Sequence[Path], clusters: Sequence[str], of_others: Iterable[object]) -> None:

@@ -238,3 +238,17 @@ def test_plain_checking_imports_nothing_heavy() -> None:
         one for one in loaded if one.startswith(("generator.build", "generator.rules", "generator.live", "kubernetes"))
     }
     assert "jsonschema" not in loaded
+
+
+def test_a_folder_with_clusters_of_somebody_else_holds_manifests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As repositories of Flux have it; one of gen's is judged from within, or with -C."""
+    monkeypatch.chdir(tmp_path)
+    service = tmp_path / "theirs/clusters/staging/service.yaml"
+    service.parent.mkdir(parents=True)
+    service.write_text(json.dumps({**SERVICE, "spec": {"ports": [{"port": 80}]}}))
+    assert run(["check", "theirs"]) == 0
+    assert "theirs: 1 object, 0 errors" in capsys.readouterr().out
+    service.with_name("cluster.yaml").write_text("apiVersion: gen/v1alpha1\n")
+    assert run(["check", "theirs"]) == 2
