@@ -98,6 +98,9 @@ def unreadable(file: str, error: UnreadableError, content: bytes, fix: str = "")
     line = min(error.line, len(lines))
     text = lines[line - 1].decode(errors="replace").rstrip()
     at, why = Position(line, 1, len(text) + 1), error.why
+    if opened := re.search(r"(?:[:-]|^) *(\{\{|\{(?=\w+\}\S))", text):
+        why = f"{why}; `{opened[1]}` begins a map here"
+        fix = "quote the text, or fill the template in before it is judged"
     if re.match(r" *\t", text):
         why, fix = "it is indented with a tab, and YAML takes spaces only", "put spaces in place of tabs"
     return UNREADABLE.complete(Finding(file=file, message=f"cannot be read: {why}", fix=fix, at=at, line=text))

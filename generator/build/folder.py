@@ -23,6 +23,7 @@ from generator.model.finding import Finding, Position
 from generator.model.plural import plural
 
 _SUFFIXES = {".yaml", ".yml", ".json"}
+_FLUX = "kustomize.toolkit.fluxcd.io"
 # Prometheus and Alertmanager have templates as well, but not of these.
 _TEMPLATE = re.compile(
     rb"\{\{[^}]{0,200}(\.(Values|Release|Chart|Capabilities|Files)\b|\b(include|define|toYaml|tpl)\b)"
@@ -50,7 +51,8 @@ def read_manifests(path: Path) -> Built:
         raise UsageError(f"{path}: there is no such file or folder")
     if any(os.path.isfile(path / name) for name in KUSTOMIZATION_NAMES):  # noqa: PTH113 - never raises
         built = build_kustomization(path)
-        return built if built.objects or built.findings else _without(built, "Kustomize builds nothing from it")
+        why = "; ".join(built.notes[:3]) or "Kustomize builds nothing from it"
+        return built if built.objects or built.findings else _without(built, why)
     return _all_below(path) if path.is_dir() else _gathered(str(path), [_of_file(path)], 1)
 
 
@@ -68,7 +70,7 @@ def _all_below(path: Path) -> Built:
     files = list(_walk(path, refused))
     variants = Variants.of(path, files)
     listed = [file for file in files if file.suffix.lower() in _SUFFIXES and not variants.is_other(file)]
-    found = [_grouped(_of_file(file), variants, file) for file in listed]
+    found = _substituted([_grouped(_of_file(file, searched=True), variants, file) for file in listed])
     notes = tuple(variants.notes(one for each in found for one in each.objects))
     unread = _File(findings=tuple(_unopened(error) for error in refused), notes=notes)
     return _gathered(str(path), [*found, unread], len(listed))
@@ -78,6 +80,21 @@ def _grouped(one: _File, variants: Variants, file: Path) -> _File:
     if file.name in KUSTOMIZATION_NAMES:
         return structs.replace(one, objects=(), notes=())
     return structs.replace(one, objects=tuple(variants.grouped(each) for each in one.objects))
+
+
+def _substituted(found: list[_File]) -> list[_File]:
+    """Mark all objects where one of them says that Flux replaces variables in what it applies."""
+    if not any(_substitutes(one) for each in found for one in each.objects):
+        return found
+    return [
+        structs.replace(each, objects=tuple(structs.replace(one, substituted=True) for one in each.objects))
+        for each in found
+    ]
+
+
+def _substitutes(one: Object) -> bool:
+    """Tell whether this is a Kustomization of Flux that replaces variables, by its `spec.postBuild`."""
+    return (one.group, one.kind) == (_FLUX, "Kustomization") and "postBuild" in one.spec
 
 
 def _walk(path: Path, refused: list[OSError]) -> Iterator[Path]:
@@ -97,11 +114,16 @@ def files_below(path: Path) -> list[Path]:
     return found
 
 
-def _of_file(file: Path) -> _File:
+def _of_file(file: Path, *, searched: bool = False) -> _File:
+    """Read a file. JSON that was only found below a folder may be anything, one value on each line as well."""
     try:
-        return _read(str(file), file.read_bytes())
+        content = file.read_bytes()
     except OSError as error:
         return _File(findings=(_unopened(error),))
+    read = _read(str(file), content)
+    if searched and read.findings and file.suffix.lower() == ".json" and b'"apiVersion"' not in content:
+        return _File(notes=(f"{file}: cannot be read, and names no apiVersion",))
+    return read
 
 
 def _unopened(error: OSError) -> Finding:

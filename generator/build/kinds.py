@@ -30,10 +30,11 @@ class Kinds(Struct, frozen=True):
     @classmethod
     def of(cls, built: Built) -> "Kinds":
         """Return the kinds that the objects of `built` may be of, in a folder of no cluster at the last minor that is
-        known. A CRD that is applied wins over one at hand.
+        known. A CRD that is applied wins over one at hand, and one that is whole over one that may still be patched.
         """
         minor = minor_of(built.cluster.kubernetes.version) if built.cluster else LAST
-        return cls.at(minor).joined((*built.definitions, *(one.manifest for one in built.of(CRD))))
+        applied = sorted(built.of(CRD), key=lambda one: not one.unfinished)
+        return cls.at(minor).joined((*built.definitions, *(one.manifest for one in applied)))
 
     def joined(self, manifests: Iterable[Manifest]) -> "Kinds":
         """Return what is served once these objects are there: CRDs and APIServices bring more."""

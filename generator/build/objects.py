@@ -19,7 +19,7 @@ class Object(Struct, frozen=True):
     """One object: the Application (component) that holds it, empty in a plain folder, and the file it is written in,
     relative to the repository's root (or to the folder). Objects of different variants are never applied together.
     `unfinished` tells that a kustomization, which was not built, names the file: it may add what is missing. `retagged`
-    are the images whose tags kustomizations set.
+    are the images whose tags kustomizations set. `substituted` tells that Flux replaces variables in what it applies.
     """
 
     manifest: Manifest
@@ -28,6 +28,7 @@ class Object(Struct, frozen=True):
     variant: str = ""
     unfinished: bool = False
     retagged: frozenset[str] = frozenset()
+    substituted: bool = False
 
     @property
     def vendored(self) -> bool:
@@ -81,6 +82,15 @@ class Object(Struct, frozen=True):
         only has the beginning of a name: the server makes another each time.
         """
         return (self.group, self.kind, self.namespace, self.name) if self.manifest["metadata"].get("name") else None
+
+    def left_open(self, text: object) -> bool:
+        """Tell whether a text is not yet what is applied: SOPS has encrypted it, or a variable in it is replaced by
+        Flux, or perhaps by what builds the kustomization that names the file.
+        """
+        if not isinstance(text, str):
+            return False
+        variable = ("${" in text and (self.substituted or self.unfinished)) or ("$(" in text and self.unfinished)
+        return variable or text.startswith("ENC[")
 
     @property
     def full_name(self) -> str:

@@ -1,5 +1,6 @@
 """What kustomizations say of files that are read one by one: patches, what may still be added, what goes together."""
 
+import json
 import os
 import re
 from collections import defaultdict
@@ -9,11 +10,15 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError
+from generator.build.kinds import CRD
 from generator.build.kustomization import Kustomization, folders, kustomization, named_files, retagged_images
 from generator.build.objects import Object
+from generator.components.component import Manifest
 from generator.layout.files import KUSTOMIZATION_NAMES
+from generator.model.fields import mapping, sequence
 from generator.model.plural import plural
 
+_SCHEMA = "openAPIV3Schema"
 _PATCH = re.compile(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)")
 
 
@@ -22,7 +27,7 @@ class Variants(Struct, frozen=True):
     together. `tops` are those that no other one is built from, of `number` in all. `owners` leads from files of objects
     to the folder of the kustomization that names them; `others` are files that are patches and the like, which are no
     objects yet; `leftovers` look like patches, and no kustomization names them. `retagged` are the images whose tags
-    any of them sets.
+    any of them sets; `reshaped` are files of CRDs whose schemas patches change.
     """
 
     folder: Path
@@ -32,6 +37,7 @@ class Variants(Struct, frozen=True):
     others: frozenset[str]
     leftovers: frozenset[str]
     retagged: frozenset[str]
+    reshaped: frozenset[str]
 
     @classmethod
     def of(cls, folder: Path, files: Iterable[Path]) -> "Variants":
@@ -51,6 +57,7 @@ class Variants(Struct, frozen=True):
             others=others,
             leftovers=_leftovers(folder, files, {*places}) - owners.keys() - others,
             retagged=frozenset(name for one in found for name in retagged_images(one)),
+            reshaped=frozenset(file for one in _reshaped(found) for file in named_files(one)[0]),
         )
 
     def is_other(self, file: Path) -> bool:
@@ -64,6 +71,8 @@ class Variants(Struct, frozen=True):
         """
         name = os.path.normpath(one.file)
         owner = self.owners.get(name)
+        if name in self.reshaped and one.kind == CRD:
+            one = structs.replace(one, manifest=_without_schemas(one.manifest))
         return structs.replace(
             one, variant=owner or name, unfinished=owner is not None, retagged=self.retagged if owner else frozenset()
         )
@@ -100,6 +109,37 @@ def _kustomization(folder: Path) -> Kustomization | None:
         return kustomization(folder)
     except (BrokenError, OSError):
         return None
+
+
+def _reshaped(found: list[Kustomization]) -> list[Kustomization]:
+    """Return the kustomizations whose patches change schemas in CRDs, and all that they are built from."""
+    by_folder = {os.path.normpath(one.folder): one for one in found}
+    reached = [one for one in found if _reshapes(one)]
+    for one in reached:
+        below = (by_folder.get(os.path.normpath(each)) for each in folders(one))
+        reached += [each for each in below if each and each not in reached]
+    return reached
+
+
+def _reshapes(one: Kustomization) -> bool:
+    """Tell whether patches of a kustomization change the schemas in CRDs, by file or inline."""
+    files = (Path(each) for each in named_files(one)[1])
+    return _SCHEMA in json.dumps(one.content, default=str) or any(_SCHEMA in _text(each) for each in files)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _without_schemas(crd: Manifest) -> Manifest:
+    """Return a CRD that says nothing of fields: what patches make of its schemas, only Kustomize knows."""
+    spec = mapping(crd.get("spec"))
+    listed = map(mapping, sequence(spec.get("versions")))
+    versions = [{key: each[key] for key in each if key != "schema"} for each in listed]
+    return {**crd, "spec": {**spec, "versions": versions}}
 
 
 def _leftovers(folder: Path, files: Iterable[Path], places: set[Path]) -> frozenset[str]:

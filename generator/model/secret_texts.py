@@ -43,11 +43,12 @@ WITHIN = (
     r"(?<![\w-])(?i:password|passwd|pwd)=(?P<value>[^\s;,&\"']+)",
     r"(?i:authorization)[\"']?[ \t]*[:=][ \t]*[\"']?(?i:bearer|basic|token) +(?P<value>[^\s\"']+)",
 )
-# What stands where a password would, and is none: a reference, a path, a switch, an example in angle brackets, a type.
+# What stands where a password would, and is none: a reference, also by a YAML tag such as `!env_var`, a path, a switch,
+# an example in angle brackets, a type.
 HARMLESS = (
     r"(?is)[\"']*(?:"
-    r".*[$%{<(*|>\[].*|[./~].*|(?:https?|file|env|vault|secret)[:/].*|"
-    r"true|false|yes|no|none|null|nil|string|bytes|nullable|required|optional|prompt|-?\d{1,5}[smhd]?"
+    r".*[$%{<(*|>\[].*|[./~].*|![a-z_]+ +\w+|(?:https?|file|env|vault|secret)[:/].*|"
+    r"true|false|not[ _-]?set|yes|no|none|null|nil|string|bytes|nullable|required|optional|prompt|-?\d{1,5}[smhd]?"
     r")?[\"']*[;,]?"
 )
 

@@ -47,7 +47,8 @@ def tagged(built: Built) -> Iterator[Finding]:
             and not (apart(one, field) and not built.cluster)
         ):
             told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in field.text else "has no tag"
-            yield one.finding(f"the image {name} {told}", *field.path, fix="name a version")
+            message = f"the image {name} {told}"
+            yield one.finding(message, *field.path, fix="name a version", cause=message)
 
 
 @rule("GEN-IMG-002", "tags do not move", severity=Severity.WARNING)
@@ -64,7 +65,7 @@ def fixed(built: Built) -> Iterator[Finding]:
         name, tag, digest = split(field.image)
         if moving(name, tag) and not digest and not retagged(one, field):
             message = f"the tag {tag} of {name} is moved to newer builds"
-            yield one.finding(message, *field.path, fix="name a full version, or a digest")
+            yield one.finding(message, *field.path, fix="name a full version, or a digest", cause=message)
 
 
 def moving(name: str, tag: str) -> bool:
@@ -154,7 +155,8 @@ def pinned(built: Built) -> Iterator[Finding]:
 def legible(built: Built) -> Iterator[Finding]:
     """Kubernetes takes a container's image as it stands: a variable, a space or half a digest ends in
     `InvalidImageName`, and whatever cannot be read is neither sent to the mirror nor pinned. Templates of workflows and
-    of other operators are left out here; with `site.images` GEN-IMG-003 tells them.
+    of other operators are left out here; with `site.images` GEN-IMG-003 tells them. So is, in a folder of no cluster,
+    what `ko` builds and replaces (`ko://`).
 
     Wrong:
         image: ${IMG}
@@ -163,14 +165,18 @@ def legible(built: Built) -> Iterator[Finding]:
     """
     for one in built.objects:
         for field in unreadable_images(one.manifest):
-            if field.wrong:
+            by_ko = built.cluster is None and field.text.startswith("ko://")
+            if field.wrong and not by_ko and not one.left_open(field.text):
                 yield one.finding(f"`{field.text}` cannot be read as an image", *field.path, fix=field.fix)
 
 
 @lru_cache(maxsize=2)
 def named(built: Built) -> tuple[tuple[Object, ImageField], ...]:
-    """Return every image that an object names; what only a running workflow knows is left out."""
-    return tuple((one, field) for one in built.objects for field in named_images(one.manifest))
+    """Return every image that an object names; what only a running workflow knows is left out, and what explains a
+    ConfigMap to people (`_example`, as Knative calls it).
+    """
+    found = ((one, field) for one in built.objects for field in named_images(one.manifest))
+    return tuple((one, field) for one, field in found if field.path[:2] != ("data", "_example"))
 
 
 RULES: tuple[Rule[Built], ...] = (tagged, fixed, mirrored, pinned, legible, vendored)

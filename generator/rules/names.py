@@ -25,7 +25,8 @@ _SELECTING = {"DaemonSet", "Deployment", "Job", "PodDisruptionBudget", "ReplicaS
 @rule("GEN-API-006", "names are such as Kubernetes takes")
 def named(built: Built) -> Iterator[Finding]:
     """Names are lower-case letters, digits, `-` and `.`, those of namespaces without dots: anything else the API server
-    refuses, a placeholder that nobody replaced as well.
+    refuses, a placeholder that nobody replaced as well. Left alone is what the kustomization that names the file may
+    still replace (variables, and by its `namespace` those of namespaces), and variables that Flux replaces.
 
     Wrong:
         metadata: {name: "cleanup-<node>"}
@@ -38,9 +39,11 @@ def named(built: Built) -> Iterator[Finding]:
         # What is generated goes on behind the name.
         name = one.name if key == "name" else f"{one.name}x"
         form = _LABEL if one.kind == "Namespace" else _DOMAIN
-        if one.kind not in _OTHERS and not form.fullmatch(name) and not _left_open(one, name):
+        settled = _settled(one, name, of_a_namespace=one.kind == "Namespace")
+        if one.kind not in _OTHERS and not form.fullmatch(name) and settled:
             yield one.finding(_refused(one.name, "a name"), "metadata", key, fix=_instead(one.name, _NAMES))
-        if one.namespace and not _LABEL.fullmatch(one.namespace) and not _left_open(one, one.namespace):
+        settled = _settled(one, one.namespace, of_a_namespace=True)
+        if one.namespace and not _LABEL.fullmatch(one.namespace) and settled:
             message = _refused(one.namespace, "the name of a namespace")
             yield one.finding(message, "metadata", "namespace", fix=_instead(one.namespace, _NAMES))
 
@@ -58,10 +61,10 @@ def labelled(built: Built) -> Iterator[Finding]:
     for one in built.objects:
         for at in _places(one):
             for key, value in mapping(dig(one.manifest, *at)).items():
-                if not is_key(str(key)) and not _left_open(one, str(key)):
+                if not is_key(str(key)) and not one.left_open(str(key)):
                     message = _refused(str(key), "the key of a label")
                     yield one.finding(message, *at, key, fix=_instead(str(key), _VALUES))
-                if isinstance(value, str) and not _VALUE.fullmatch(value) and not _left_open(one, value):
+                if isinstance(value, str) and not _VALUE.fullmatch(value) and not one.left_open(value):
                     message = _refused(value, "the value of a label")
                     yield one.finding(message, *at, key, fix=_instead(value, _VALUES))
 
@@ -113,9 +116,9 @@ def is_key(key: str) -> bool:
     return _KEY.fullmatch(name) is not None and (not slash or _DOMAIN.fullmatch(domain) is not None)
 
 
-def _left_open(one: Object, text: str) -> bool:
-    """Tell whether a kustomization may replace a variable in the text."""
-    return one.unfinished and "$(" in text
+def _settled(one: Object, text: str, *, of_a_namespace: bool) -> bool:
+    """Tell whether a name is the one that is applied. A kustomization's `namespace` replaces those of namespaces."""
+    return not one.left_open(text) and not (of_a_namespace and one.unfinished)
 
 
 def _refused(text: str, what: str) -> str:

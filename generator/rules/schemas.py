@@ -1,14 +1,12 @@
 """Rules about what the API server's schemas say: kinds, versions, fields, namespaces."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.metadata import version as release
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -23,6 +21,7 @@ from generator.model.finding import Finding, Severity
 from generator.model.plural import plural
 from generator.model.rule import rule
 from generator.rules.schema_violations import Judge, Types
+from generator.rules.structural import closed
 from generator.rules.values import with_values
 
 _MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis if api.by_operator}
@@ -59,7 +58,7 @@ def fitting(built: Built) -> Iterator[Finding]:
         for index in unfit(known, version, kind, manifests, judge_for):
             judge, one = judge_for(), objects[index]
             for found in judge.violations(manifests[index]) if judge else ():
-                if not (found.missing and one.unfinished):
+                if not ((found.missing and one.unfinished) or one.left_open(dig(one.manifest, *found.at))):
                     yield one.finding(found.message, *found.at, fix=found.fix)
 
 
@@ -204,7 +203,10 @@ def judges() -> bytes:
     for name in packages:
         if not find_spec(name):
             raise ModuleNotFoundError(f"there is no {name}", name=name)
-    code = [Path(__file__).with_name(name).read_bytes() for name in ("schemas.py", "schema_violations.py", "values.py")]
+    code = [
+        Path(__file__).with_name(name).read_bytes()
+        for name in ("schemas.py", "schema_violations.py", "structural.py", "values.py")
+    ]
     return b"".join((*code, *(release(name).encode() for name in packages)))
 
 
@@ -218,8 +220,9 @@ def judge_of(known: Kinds, version: str, kind: str) -> Judge | None:
     schema = closed(mapping(dig(definition, "schema", "openAPIV3Schema")))
     if not schema:
         return None
-    # Some CRDs leave out what every object has.
+    # Some CRDs leave out what every object has. A status that is a subresource is dropped before anything judges it.
     every = {"apiVersion": {}, "kind": {}, "metadata": types_of(schemas).reference(_METADATA)}
+    every |= {"status": {}} if dig(definition, "subresources", "status") is not None else {}
     return validator({**schema, "properties": mapping(schema.get("properties")) | every}, schemas)
 
 
@@ -235,8 +238,10 @@ def schemas_of(minor: int) -> Path:
 
 def bare(manifest: Manifest) -> Manifest:
     """Return an object with what cannot be judged by a schema left out: the schemas within a CRD, which would take as
-    long as everything else.
+    long as everything else, and what SOPS writes beside what it encrypts, which goes when it is decrypted.
     """
+    if isinstance(manifest.get("sops"), dict):
+        manifest = {key: value for key, value in manifest.items() if key != "sops"}
     if manifest["kind"] != CRD:
         return manifest
     spec = mapping(manifest.get("spec"))
@@ -264,36 +269,3 @@ def validator(schema: Manifest, schemas: Path) -> Judge:
 def types_of(schemas: Path) -> Types:
     """Return Kubernetes' own types, with the values of fields that take only some."""
     return Types(with_values(json.loads((schemas / "_definitions.json").read_bytes())))
-
-
-def closed(schema: Any) -> Any:
-    """Return a structural schema with unknown fields refused, as JSON Schema understands it. What stands below allOf,
-    anyOf, oneOf and not only adds conditions.
-    """
-    if not isinstance(schema, dict):
-        return schema
-    left_out = {"default", "format", "example", "description"}
-    found = {key: value for key, value in schema.items() if key not in left_out and not str(key).startswith("x-")}
-    if "pattern" in schema and not usable(schema["pattern"]):
-        del found["pattern"]
-    if isinstance(schema.get("properties"), dict):
-        found["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
-    for key in ("items", "additionalProperties"):
-        if isinstance(schema.get(key), dict):
-            found[key] = closed(schema[key])
-    if schema.get("x-kubernetes-int-or-string"):
-        found["type"] = ["integer", "string"]
-    elif schema.get("nullable") and isinstance(schema.get("type"), str):
-        found["type"] = [schema["type"], "null"]
-    if schema.get("type") == "object" and not schema.get("x-kubernetes-preserve-unknown-fields"):
-        found.setdefault("additionalProperties", False)
-    return found
-
-
-def usable(pattern: object) -> bool:
-    """Tell whether Python reads a pattern; Kubernetes' own dialect has some that it does not."""
-    try:
-        re.compile(str(pattern))
-    except re.error:
-        return False
-    return True

@@ -17,13 +17,16 @@ from generator.model.secret_texts import OPTION, assigned, given, is_named_so, i
 
 KEPT_OUT = "declare the Secret and refer to it; make it with kubectl, External Secrets or Sealed Secrets"
 
+VAULT_PATH = "avp.kubernetes.io/path"
+
 KUBECONFIG = re.compile(r"\bclient-key-data[\"']?\s*:\s*[\"']?[A-Za-z0-9+/=]{20}")
 
 
 @rule("GEN-SEC-001", "no Secret has data")
 def empty(built: Built) -> Iterator[Finding]:
     """What is in Git is read by everybody who reads Git, for ever: base64 hides nothing. Placeholders that a controller
-    fills are without data; what SOPS has encrypted may be there.
+    fills are without data; what SOPS has encrypted may be there, and what Flux or Argo CD's Vault plugin fills in when
+    it applies.
 
     Wrong:
         kind: Secret
@@ -33,10 +36,19 @@ def empty(built: Built) -> Iterator[Finding]:
         spec: {target: {name: root}}
     """
     for one in built.of("Secret"):
+        cause = f"{one.full_name} has values"
         for part in ("data", "stringData"):
             for key, value in mapping(one.manifest.get(part)).items():
-                if value and not str(value).startswith("ENC["):
-                    yield unseen(one.finding(f"key {key} has a value", part, key, fix=KEPT_OUT))
+                if value and not _filled_later(one, str(value)):
+                    yield unseen(one.finding(f"key {key} has a value", part, key, fix=KEPT_OUT, cause=cause))
+
+
+def _filled_later(one: Object, value: str) -> bool:
+    """Tell whether a Secret's value is only where to find it. The Vault plugin replaces what stands in `<>`: a path
+    anywhere, keys where an annotation says their path (argocd-vault-plugin, "How it works").
+    """
+    by_plugin = re.fullmatch(r"<[^<>]+>", value) and (VAULT_PATH in one.annotations or value.startswith("<path:"))
+    return bool(by_plugin) or one.left_open(value)
 
 
 @rule("GEN-SEC-002", "no private key and no token anywhere")

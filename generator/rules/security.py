@@ -48,10 +48,11 @@ def restricted(built: Built) -> Iterator[Finding]:
 
 def forbidden(built: Built, controls: tuple[Control, ...], levels: set[str]) -> Iterator[Finding]:
     """Yield what pods do against controls where their namespace enforces one of the levels. A namespace that is not
-    here (kube-system, default) enforces nothing.
+    here (kube-system, default) enforces nothing. What a kustomization that names the file may still change, pods and
+    the labels of namespaces, is left alone.
     """
     enforced = levels_of(built)
-    for pod in pods(built):
+    for pod in (each for each in pods(built) if not each.maker.unfinished):
         level, minor = enforced.get(pod.namespace, ("", NEWEST))
         for one in (one for control in controls if level in levels for one in control(pod, minor)):
             message = f"{one.message}, and namespace {pod.namespace} enforces `{level}`: its pods are refused"
@@ -64,7 +65,7 @@ def levels_of(built: Built) -> dict[str, tuple[str, int]]:
     """
     minor = minor_of(built.cluster.kubernetes.version) if built.cluster else NEWEST
     found = {}
-    for one in built.of("Namespace"):
+    for one in (each for each in built.of("Namespace") if not each.unfinished):
         labels = one.labels
         pinned = re.fullmatch(r"v1\.(\d{1,3})", str(labels.get(f"{LABEL}-version")))
         found[one.name] = (str(labels.get(LABEL)), min(minor, int(pinned[1])) if pinned else minor)

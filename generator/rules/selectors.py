@@ -13,7 +13,7 @@ from generator.model.rule import rule
 from generator.rules.mentions import BACKENDS
 from generator.rules.providers import UnseenObjects
 from generator.rules.selections import Labels, Selection, matches, pods_there, selections, services_there
-from generator.spec.near import instead, near
+from generator.spec.near import instead, letters_apart, near
 
 
 @rule("GEN-SEL-001", "selectors match something")
@@ -21,7 +21,8 @@ def selecting(built: Built) -> Iterator[Finding]:
     """A Service that selects no pods answers nobody, a disruption budget for no pods protects nothing, and a network
     policy for no pods leaves open what it was to close; none of them is refused. Pods that charts make which are not
     vendored are not judged but counted; so are those of teams, and a folder without pods, or with custom objects beside
-    them, of which an operator may make some.
+    them, of which an operator may make some. In a folder whose files nothing puts together only a Service is told that
+    is in one file with pods, or has the name of what makes some, or almost selects some.
 
     Wrong:
         kind: Service
@@ -189,6 +190,8 @@ def all_selections(built: Built) -> Iterator[tuple[Object, Selection, list[Any],
                 if (selection.spaces is None or space in selection.spaces) and matches(selection.selector, labels)
             ]
             proven = seen(one, selection.spaces, unseen, inhabited) and not (selection.spaces or set()) & teams
+            if unseen.everything and proven and not found:
+                proven = together(one, selection, built)
             yield one, selection, found, proven
 
 
@@ -209,6 +212,27 @@ def seen(one: Object, spaces: frozenset[str] | None, unseen: UnseenObjects, inha
             space or "default" for space in inhabited
         }
     return not unseen.spaces if spaces is None else not (spaces & unseen.spaces)
+
+
+def together(one: Object, selection: Selection, built: Built) -> bool:
+    """Tell whether an object of a folder is meant for pods that are in it: those that are applied with it, those of its
+    name, or those that have nearly the labels that it selects by. Others may be installed by something else.
+    """
+    return any(
+        one.variant == pod.maker.variant or one.name == pod.maker.name or _almost(selection.selector, pod.labels)
+        for pod in pods(built)
+        if pod.namespace == one.namespace
+    )
+
+
+def _almost(selector: Labels, labels: Labels) -> bool:
+    """Tell whether a label has a value that is selected by another key, or one a letter or two away."""
+    wanted = {str(key): str(value) for key, value in mapping(selector.get("matchLabels")).items()}
+    return any(
+        (value in labels.values() and labels.get(key) != value)
+        or (key in labels and 0 < letters_apart(value, str(labels[key])) <= min(2, len(value) // 3))
+        for key, value in wanted.items()
+    )
 
 
 def unknowable(pod: Pod, wanted: object, built: Built) -> bool:

@@ -80,6 +80,8 @@ def test_what_only_speaks_of_keys_is_not(text: str) -> None:
         ("API_KEY", "swordfish"),
         ("GITHUB_TOKEN", "swordfish"),
         ("OIDC_CLIENT_SECRET", "swordfish"),
+        ("PASSWORD", "!sword fish!"),
+        ("PASSWORD", "!swordfish"),
     ],
 )
 def test_a_variable_with_a_password_is_found(name: str, value: str) -> None:
@@ -102,6 +104,8 @@ def test_a_variable_with_a_password_is_found(name: str, value: str) -> None:
         ("API_KEY", "true"),
         ("PASSWORD", "given-at-submission"),
         ("MONKEY", "banana"),
+        ("API_KEY", "!env_var SONARR_API_KEY"),
+        ("PASSWORD", "not set"),
     ],
 )
 def test_a_variable_that_leads_to_one_is_not(name: str, value: str) -> None:
