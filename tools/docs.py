@@ -9,30 +9,20 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import msgspec
 import yaml
 from msgspec import structs
 
+from generator import model
 from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.components.definition import Evidence
-from generator.model import (
-    backup,
-    cluster,
-    extras,
-    firewall,
-    gitops,
-    mlperf,
-    monitoring,
-    nodes,
-    secret_store,
-    storage,
-    teams,
-)
 from generator.model.change import ChangeRule
 from generator.model.plural import plural
 from generator.model.rule import Explained
@@ -50,7 +40,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORDS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/words.yaml").read_text(encoding="utf-8"))
 SECTIONS: dict[str, dict[str, Any]] = schema()["$defs"]
 REFERENCES = ("ml50", "a30-bench", "gpu-serving")  # where a key's example is looked for first
-MODULES = (backup, cluster, extras, firewall, gitops, mlperf, monitoring, nodes, secret_store, storage, teams)
+MODULES = [import_module(f"{model.__name__}.{one.name}") for one in iter_modules(model.__path__)]
 SUBJECTS = {
     "YAML": "The file as YAML",
     "SCHEMA": "Keys and values",

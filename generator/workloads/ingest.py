@@ -6,6 +6,7 @@ from generator.components.ceph_cluster.classes import block_class
 from generator.components.common import POOL
 from generator.components.component import Manifest
 from generator.components.datasets import claim_name
+from generator.components.job_pods import SECURITY, placement, variables
 from generator.components.minio.settings import client_image
 from generator.components.parts import from_secret
 from generator.components.static import read_text
@@ -14,7 +15,7 @@ from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.workloads.models import found
 from generator.workloads.place import OnCpus, Place, cpu_place
-from generator.workloads.pods import PROGRAM, PROGRAMS, SECURITY, labels, placement, variables
+from generator.workloads.pods import PROGRAM, PROGRAMS, labels
 from generator.workloads.wanted import named
 
 DATA, SOURCE, SCRATCH, CA = "/data", "/source", "/scratch", "/ca"
@@ -128,7 +129,7 @@ def _pod(cluster: Cluster, place: Place, wanted: Ingest) -> Manifest:
         "volumeMounts": mounts,
     }
     # Without tolerations: Kueue adds what the flavor of the pool tolerates.
-    return {**placement(place), "nodeSelector": {POOL: place.pool}, "containers": [main], "volumes": volumes}
+    return {**placement(place.priority), "nodeSelector": {POOL: place.pool}, "containers": [main], "volumes": volumes}
 
 
 def _source(place: Place, wanted: Ingest) -> tuple[list[Manifest], list[Manifest], list[Manifest]]:

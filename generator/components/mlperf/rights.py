@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from generator.components.component import Manifest
 from generator.components.mlperf.names import NAMESPACE, OF_TEAM, OPERATION, PEOPLE, labels
-from generator.components.tenants.rbac import GROUP, subjects
+from generator.components.rbac import binding, role, rule
+from generator.components.tenants.rbac import subjects
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU, devices
 from generator.model.teams import Team
@@ -19,24 +20,20 @@ def in_team(team: Team) -> Iterator[Manifest]:
     everywhere.
     """
     metadata = {"name": OF_TEAM, "namespace": team.name, "labels": labels()}
-    yield {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "Role",
-        "metadata": metadata,
-        "rules": [
-            {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "get", "delete"]},
-            {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
-            {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
-        ],
-    }
+    rules = [
+        rule("batch", ["jobs"], ["create", "get", "delete"]),
+        rule("", ["pods"], ["list"]),
+        rule("", ["pods/log"], ["get"]),
+    ]
+    yield role(metadata, rules)
     account = {"kind": "ServiceAccount", "name": OPERATION, "namespace": NAMESPACE}
-    yield _bound(metadata, OF_TEAM, [account])
+    yield binding(metadata, "Role", OF_TEAM, [account])
 
 
 def people(team: Team) -> Iterator[Manifest]:
     """Yield who may start benchmarks: the members of the team whose GPUs they take."""
     if found := subjects(team, "member"):
-        yield _bound({"name": PEOPLE, "namespace": NAMESPACE, "labels": labels()}, PEOPLE, found)
+        yield binding({"name": PEOPLE, "namespace": NAMESPACE, "labels": labels()}, "Role", PEOPLE, found)
 
 
 def quota(cluster: Cluster) -> Manifest:
@@ -49,14 +46,4 @@ def quota(cluster: Cluster) -> Manifest:
         "kind": "ResourceQuota",
         "metadata": {"name": OPERATION, "namespace": NAMESPACE, "labels": labels()},
         "spec": {"hard": {**ROOM, **{f"requests.{name}": "0" for name in sorted({GPU, *offered})}}},
-    }
-
-
-def _bound(metadata: Manifest, role: str, people: list[Manifest]) -> Manifest:
-    return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata,
-        "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": role},
-        "subjects": people,
     }
