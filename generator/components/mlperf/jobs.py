@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from generator.components.common import POOL
 from generator.components.component import Manifest
+from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory
 from generator.components.kueue import PRIORITY, QUEUE
 from generator.components.mlperf.names import OF_TEAM, job_name, labels
-from generator.components.parts import UNPRIVILEGED, pod_security, toleration
-from generator.components.queues import BATCH, common_taints
 from generator.components.queues.reach import reach
 from generator.components.rdma import nccl, offers
-from generator.components.volcano import GANG, SCHEDULER
+from generator.components.volcano import GANG
 from generator.model.capacity import PART, WHOLE, allocatable
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU
@@ -20,7 +18,6 @@ from generator.model.quantity import Quantity
 from generator.model.teams import Team
 
 PORT = 29400
-USER = 1000
 PROGRAM, OUTPUT, DATA = "/program", "/results", "/data"
 GIB = 2**30
 SHARED_MEMORY = 64 * GIB
@@ -122,26 +119,18 @@ def highest(cluster: Cluster, team: Team) -> str | None:
 
 def pod(cluster: Cluster, team: Team, mlperf: Mlperf, run: MlperfRun) -> Manifest:
     """Return the spec of a pod, which a restricted namespace takes."""
-    priority = highest(cluster, team)
     cpu, memory = size(cluster, team, mlperf, run)
-    shm = str(Quantity.of(min(SHARED_MEMORY, memory // 4), binary=True))
     data = [{"name": "data", "persistentVolumeClaim": {"claimName": mlperf.data, "readOnly": True}}]
     return {
-        "schedulerName": SCHEDULER,
-        **({"priorityClassName": f"{BATCH}{priority}"} if priority else {}),
+        **placement(highest(cluster, team)),
+        **on_pool(cluster, mlperf.pool),
         **({"subdomain": job_name(run.name)} if run.nodes > 1 else {}),
         "restartPolicy": "Never",
-        "securityContext": pod_security(USER, runAsGroup=USER, fsGroup=USER, fsGroupChangePolicy="OnRootMismatch"),
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "nodeSelector": {POOL: mlperf.pool},
-        "tolerations": [toleration(taint) for taint in common_taints(cluster, mlperf.pool)],
         "containers": [container(cluster, mlperf, run, (cpu, memory))],
         "volumes": [
             {"name": "program", "configMap": {"name": OF_TEAM}},
             {"name": "results", "emptyDir": {"sizeLimit": "20Gi"}},
-            # Processes of a harness meet there; the default is 64 MiB.
-            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": shm}},
+            shared_memory(min(SHARED_MEMORY, memory // 4)),
             *(data if mlperf.data else []),
         ],
     }
@@ -175,12 +164,11 @@ def container(cluster: Cluster, mlperf: Mlperf, run: MlperfRun, room: tuple[int,
         "args": list(mlperf.command),
         "env": variables(cluster, mlperf, run, reached=ticket is not None),
         "resources": {"limits": limits},
-        # Harnesses write beside their code.
-        "securityContext": {**UNPRIVILEGED, "readOnlyRootFilesystem": False},
+        "securityContext": SECURITY,
         "volumeMounts": [
             {"name": "program", "mountPath": PROGRAM},
             {"name": "results", "mountPath": OUTPUT},
-            {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - the pod's own
+            SHM_MOUNT,
             *([{"name": "data", "mountPath": DATA, "readOnly": True}] if mlperf.data else []),
         ],
     }
