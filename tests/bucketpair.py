@@ -125,6 +125,8 @@ class Pair:
         self.since = int(time.time())
         for phase in ("precheck", "mirror", "verify"):
             code, said = self.run(phase)
+            if code == 1:  # trouble that may pass: the workflow tries again, too
+                code, said = self.run(phase)
             assert code == 0, said
         work = self.folder / "work"
         self.more = {name.upper(): (work / name).read_text() for name in COUNTED}

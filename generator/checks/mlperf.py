@@ -51,7 +51,8 @@ def pool_fits(cluster: Cluster) -> Iterator[Finding]:
         fit = [name for name in cluster.pools if not _unfit(cluster, name)]
         at = ("mlperf", "pool")
         fix = suggest(wanted.pool, fit, f"one of {', '.join(fit)}" if fit else "leave `mlperf` out")
-        yield Finding(at=at, message=f"benchmarks are to run on pool {wanted.pool}, {what}", fix=fix)
+        message = f"benchmarks are to run on pool {wanted.pool}, {what}"
+        yield Finding(at=at, message=message, fix=fix, edits=meant(at, wanted.pool, fit))
 
 
 def _unfit(cluster: Cluster, pool: str) -> str:

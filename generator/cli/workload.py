@@ -104,7 +104,7 @@ def new(  # noqa: PLR0913 - the verb's options
 @click.option("--scratch", metavar="SIZE", help="A volume at /scratch that ends with its pod. Default: none.")
 @click.option("--priority", metavar="CLASS", help="A class that the team may use. Default: the middle one.")
 @click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
-@click.option("--ca", metavar="CONFIGMAP", help="Its ca.crt is trusted, where the bucket is read over TLS.")
+@click.option("--ca", metavar="CONFIGMAP", help="Its ca.crt is trusted for the bucket. Default: what the image trusts.")
 @click.option("--image", metavar="IMAGE", help="With bash and mc. Default: MinIO's client, as for backups.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
 @ROOT

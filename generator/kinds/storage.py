@@ -29,8 +29,10 @@ def shrinks(_change: ObjectChange, field: FieldChange) -> bool:
 
 
 def cannot_grow(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
-    """Tell whether the class of a claim is one whose volumes do not grow."""
+    """Tell whether the class of a claim is one whose volumes do not grow, or the claim is of a volume without any."""
     name = dig(change.new, "spec", "storageClassName")
+    if not name:
+        return isinstance(name, str)
     found = [one for one in beside.new.get(CLASS[0], ()) if dig(one, "metadata", "name") == name]
     return bool(found) and dig(found[0], "allowVolumeExpansion") is not True
 
@@ -108,7 +110,7 @@ STORAGE = (
         kinds=CLAIM,
         paths=("spec.resources.requests.storage",),
         effect=Effect.IMPOSSIBLE,
-        reason="its class has no `allowVolumeExpansion`: the API server refuses that it grows",
+        reason="it has no class, or one without `allowVolumeExpansion`: the API server refuses that it grows",
         instead="set `allowVolumeExpansion: true` on the class first, if its driver can",
         link=f"{VOLUMES}/#expanding-persistent-volumes-claims",
         beside=cannot_grow,

@@ -45,7 +45,9 @@ _LIMITS = {
     "minimum": ("must be at least {}", "write {} or more"),
     "maximum": ("must be at most {}", "write {} or less"),
     "maxLength": ("may have at most {} characters", "write it in {} characters"),
+    "minItems": ("must list at least {}", "list at least {}"),
 }
+_SIZES = ("maxLength", "minItems")
 
 
 def explain(document: Document, text: str, hook: Hook) -> list[Finding]:
@@ -231,10 +233,11 @@ class _Teller:
 
     def _bound(self, mistake: Mistake) -> Finding:
         words, fix = (each.format(mistake.argument) for each in _LIMITS[mistake.keyword])
-        given = len(mistake.given) if mistake.keyword == "maxLength" else mistake.given
-        message = f"{named(mistake.at)} {words}; it {'has' if mistake.keyword == 'maxLength' else 'is'} {short(given)}"
+        sized = mistake.keyword in _SIZES
+        given = len(mistake.given) if sized else mistake.given
+        message = f"{named(mistake.at)} {words}; it {'has' if sized else 'is'} {short(given)}"
         code = WRONG_MAP_KEY if mistake.key else OUT_OF_LIMITS
-        edits = put(mistake.at, mistake.argument) if mistake.keyword != "maxLength" else ()
+        edits = put(mistake.at, mistake.argument) if not sized else ()
         return self._finding(mistake.at, code, message, fix, key=mistake.key, edits=edits)
 
 

@@ -82,7 +82,7 @@ def test_what_is_not_vendored_is_told_and_does_no_harm_without_a_mirror(
     code, out, err = images(repository, capsys)
     assert code == 0
     assert "registry.k8s.io/kube-apiserver:v1.35.3" in out
-    assert "not vendored, their images are not in the list: argo-cd, calico, cert-manager" in err
+    assert "not vendored, their images are not in the list: argo-cd, argo-workflows, calico, cert-manager" in err
 
 
 def test_every_image_is_listed_with_who_wants_it(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -238,7 +238,7 @@ def test_neighbours_meet_in_two_rounds_each_on_a_port_of_its_own(pod: Pod) -> No
     pod.has("nvidia-smi", "exit 1")
     for index in range(3):
         env = {"JOB_COMPLETION_INDEX": str(index), "PODS": "3", "HCAS": "mlx5_0 mlx5_1", "MEMORIES": "host"}
-        more = {"SECONDS_EACH": "1", "PATIENCE": "1", "HOSTNAME": f"run-pairs-{index}", "SUBDOMAIN": "jobs"}
+        more = {"SECONDS_EACH": "1", "PATIENCE": "1", "OWN_NAME": f"run-pairs-{index}", "SUBDOMAIN": "jobs"}
         assert pod.run("pairs.sh", **env, **more).returncode == 0
     calls = [line.split() for line in (pod.folder / "calls").read_text().splitlines()]
     ports = [(one[0], one[2], one[4], one[-1] if "run" in one[-1] else "") for one in calls]
@@ -265,7 +265,7 @@ def test_memory_is_that_of_the_gpu_next_to_the_link(pod: Pod) -> None:
     pod.has("nvidia-smi", "echo '0, 00000000:17:00.0'; echo '1, 00000000:57:00.0'")
     pod.has("ib_write_bw", 'echo "$*" >>"$OUT/calls"')
     env = {"JOB_COMPLETION_INDEX": "1", "PODS": "2", "HCAS": "mlx5_0", "MEMORIES": "cuda", "SYS": str(sys_)}
-    pod.run("pairs.sh", **env, SECONDS_EACH="10", PATIENCE="1", HOSTNAME="run-1", SUBDOMAIN="jobs")
+    pod.run("pairs.sh", **env, SECONDS_EACH="10", PATIENCE="1", OWN_NAME="run-1", SUBDOMAIN="jobs")
     assert (pod.folder / "calls").read_text().strip() == (
         "-d mlx5_0 -p 18516 -F -s 8388608 --report_gbits -D 10 --use_cuda=0 --use_cuda_dmabuf run-0.jobs"
     )
@@ -276,7 +276,7 @@ def test_who_waits_for_a_neighbour_asks_again_until_it_is_there(pod: Pod) -> Non
         "ib_write_bw", '[ -e "$OUT/once" ] && echo fine && exit 0; touch "$OUT/once"; echo "Couldn\'t connect"; exit 1'
     )
     env = {"JOB_COMPLETION_INDEX": "1", "PODS": "2", "HCAS": "mlx5_0", "MEMORIES": "host"}
-    done = pod.run("pairs.sh", **env, SECONDS_EACH="1", PATIENCE="30", HOSTNAME="run-1", SUBDOMAIN="jobs")
+    done = pod.run("pairs.sh", **env, SECONDS_EACH="1", PATIENCE="30", OWN_NAME="run-1", SUBDOMAIN="jobs")
     assert done.stdout.splitlines() == ["== pair 0 0 1 mlx5_0 host", "fine", "== end"]
 
 

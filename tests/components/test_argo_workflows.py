@@ -26,9 +26,10 @@ def configuration(cluster: Cluster) -> dict[str, Any]:
 
 
 def test_a_cluster_without_operations_has_none(a30: Cluster, ml50: Cluster) -> None:
-    assert not ARGO_WORKFLOWS.wanted(a30)
+    assert ARGO_WORKFLOWS.wanted(a30)
+    assert not ARGO_WORKFLOWS.wanted(structs.replace(a30, mlperf=None))
     assert ARGO_WORKFLOWS.wanted(structs.replace(ml50, backups=()))
-    assert not ARGO_WORKFLOWS.wanted(without_backups(ml50))
+    assert not ARGO_WORKFLOWS.wanted(structs.replace(without_backups(ml50), acceptance=None))
 
 
 def test_only_reviewed_templates_run(ml50: Cluster) -> None:

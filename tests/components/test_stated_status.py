@@ -43,7 +43,7 @@ def table(lua: Any, value: Any) -> Any:
 def test_what_is_stated_is_what_upstream_writes(name: str) -> None:
     cluster = CLUSTERS[name]
     found = [one for made in compose(cluster) for one in (*made.base, *made.objects) if status_of(one)]
-    wrong = [said for one in found for said in refused(one | {"status": status_of(one)}, folders(cluster))]
+    wrong = [said for one in found for said in refused(one | {"status": status_of(one)}, folders(cluster), status=True)]
     assert wrong == []
     assert found
 
@@ -52,7 +52,7 @@ def test_a_status_that_upstream_does_not_write_is_seen() -> None:
     """The measure itself."""
     ml50 = CLUSTERS["ml50"]
     (one,) = (each for made in compose(ml50) for each in made.objects if each["kind"] == "CephCluster")
-    assert refused(one | {"status": {"phase": 3}}, folders(ml50))
+    assert refused(one | {"status": {"phase": 3}}, folders(ml50), status=True)
 
 
 def status_of(manifest: Manifest) -> Manifest:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,7 @@ OWN_ACCOUNT = (f"system:serviceaccount:{TEAM}:default", (f"system:serviceaccount
 
 
 @pytest.fixture(scope="module")
-def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
+def team(api: "ApiServer", ml50: Cluster) -> Iterator["ApiServer"]:
     """The team's namespace as `gen` makes it, and one that is no team's."""
     component, shared = tenants(ml50, JOB_KINDS), queues(ml50)
     api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds", "jobset/v0.12.0/crds")
@@ -92,7 +93,10 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     api.apply(bind("other-account", "cluster-admin", "system:serviceaccounts:language", TEAM))
     api.apply(bind("admin-conf", "cluster-admin", "kubeadm:cluster-admins"))
     wait_for_rules(api)
-    return api
+    yield api
+    # Other modules ask the same server who may what.
+    for name in ("admins", "controllers", "admin-conf"):
+        api.request("DELETE", f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/test-{name}")
 
 
 def bind(name: str, role: str, group: str, namespace: str = "") -> Object:

@@ -40,13 +40,13 @@ STARTS = """
 import os, runpy, sys
 sys.path.insert(0, os.environ["SCRIPTS"])
 import api
-asked = api.Api.text
-def text(self, path, *more):
+asked = api.Api.send
+def send(self, method, path, *more):
     if "/log?" not in path:
-        return asked(self, path, *more)
-    assert asked(self, path.split("/log?")[0].rpartition("/")[0] + "?limit=1") is not None
-    return open(os.environ["LOG"]).read()
-api.Api.text = text
+        return asked(self, method, path, *more)
+    assert asked(self, "GET", path.split("/log?")[0].rpartition("/")[0] + "?limit=1") is not None
+    return open(os.environ["LOG"], "rb").read()
+api.Api.send = send
 runpy.run_path(os.environ["SCRIPTS"] + "/mlperf.py", run_name="__main__")
 """
 

@@ -17,7 +17,9 @@ from generator.spec.words import form
 ROOT = Path(__file__).parent.parent.parent
 CLUSTERS = sorted((ROOT / "clusters").glob("*/cluster.yaml"))
 # What `generator.spec.mistakes` has words for, and what breaks by itself never.
-TOLD = {"additionalProperties", "required", "type", "enum", "format", "pattern", "minimum", "maximum", "maxLength"}
+TOLD = {"additionalProperties", "required", "type", "enum", "format", "pattern", "minimum", "maximum", "maxLength"} | {
+    "minItems"
+}
 SILENT = {"$defs", "$ref", "$schema", "default", "description", "items", "properties", "propertyNames", "title"}
 
 

@@ -47,13 +47,23 @@ def schemas_of(name: str, cluster: Cluster) -> tuple[str, ...]:
     return versions.of(cluster).schemas if versions else ()
 
 
-def refused(manifest: Manifest, folders: Iterable[str]) -> list[str]:
-    """Return what the schemas of Kubernetes 1.35, and those of the CRDs in these folders, have against an object."""
+def refused(manifest: Manifest, folders: Iterable[str], *, status: bool = False) -> list[str]:
+    """Return what the schemas of Kubernetes 1.35, and those of the CRDs in these folders, have against an object: with
+    `status` also against that, which the API server drops from what somebody applies.
+    """
     group, kind = manifest["apiVersion"].rpartition("/")[0], manifest["kind"]
     found = {path for folder in folders for key, path in contents(folder).items() if key == (group, kind)}
     crds = tuple(crd for path in sorted(found) for crd in read(path))
+    if status:
+        crds = tuple(map(with_status, crds))
     one = Built(name="x", cluster=load("ml50"), objects=(Object(manifest, "x", "x.yaml"),), definitions=crds)
     return [problem.message for rule in rules([schemas]).values() for problem in rule.findings(one)]
+
+
+def with_status(crd: Manifest) -> Manifest:
+    """Return a CRD whose status is a part of the object like any other."""
+    versions = [{key: value for key, value in one.items() if key != "subresources"} for one in crd["spec"]["versions"]]
+    return {**crd, "spec": {**crd["spec"], "versions": versions}}
 
 
 def definitions(built: Built) -> tuple[Manifest, ...]:

@@ -6,6 +6,8 @@ set -u
 SYS=${SYS:-/sys}
 command -v ib_write_bw >/dev/null || { echo "the image has no ib_write_bw (perftest)" >&2; exit 127; }
 said=$(mktemp)
+# That of the pod, which ends with its index.
+own_name=${OWN_NAME:-$(uname -n)}
 
 # The GPU that shares most of its way through PCIe with an HCA: another one's memory is reached at a part of the rate.
 near() {
@@ -45,9 +47,9 @@ for round in 0 1; do
       fi
       echo "== pair $round $((JOB_COMPLETION_INDEX - 1)) $JOB_COMPLETION_INDEX $hca $memory"
       end=$(($(date +%s) + PATIENCE))
-      until write "$hca" "$memory" "$port" "${HOSTNAME%-*}-$((JOB_COMPLETION_INDEX - 1)).$SUBDOMAIN" >"$said" 2>&1; do
+      until write "$hca" "$memory" "$port" "${own_name%-*}-$((JOB_COMPLETION_INDEX - 1)).$SUBDOMAIN" >"$said" 2>&1; do
         # The neighbour may be on its way still.
-        grep -q "Couldn't connect" "$said" && [ "$(date +%s)" -lt "$end" ] || break
+        if ! grep -q "Couldn't connect" "$said" || [ "$(date +%s)" -ge "$end" ]; then break; fi
         sleep 1
       done
       cat "$said"
