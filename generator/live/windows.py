@@ -200,7 +200,10 @@ def _closed(project: Manifest | None, one: Application) -> str:
         found = _blocking(project, one, by_hand=False) if project else None
     except UsageError as error:
         return str(error)
-    return f"{found.why}; {_when(found)}" if found else ""
+    if not found:
+        return ""
+    at_once = f", or at once by `gen sync {one.name} --now`" if found.manual else ""
+    return f"{found.why}; {_when(found)}{at_once}"
 
 
 def told(one: Application, found: Blocked, *, by_hand: bool) -> str:

@@ -1,13 +1,14 @@
 """Maintenance windows, as Argo CD's own code reads them."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from generator.errors import UsageError
 from generator.live.applications import application
-from generator.live.windows import about, blocked, windows
+from generator.live.lists import Listed
+from generator.live.windows import about, blocked, shut_out, windows
 
 NOON = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)  # a Wednesday
 
@@ -110,3 +111,19 @@ def test_a_window_that_never_ends_has_no_end_in_sight() -> None:
     found = blocked(windows(project(window(kind="deny", schedule="* * * * *", duration="1h"))), NOON, person=False)
     assert found is not None
     assert found.opens is None
+
+
+@pytest.mark.parametrize("manual", [True, False])
+def test_who_is_kept_waiting_is_told_how_people_may_go_on(*, manual: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first installation waits for a window, too: until Saturday, if nobody knows better."""
+    never = {"kind": "deny", "schedule": "0 0 * * *", "duration": "24h", "applications": ["*"], "manualSync": manual}
+    monkeypatch.setattr("generator.live.windows.lists", lambda *_: [Listed(items=(project(never),))])
+    one = application(
+        {
+            "metadata": {"name": "cilium"},
+            "spec": {"project": "storage", "syncPolicy": {"automated": {}}},
+            "status": {"sync": {"status": "OutOfSync"}},
+        }
+    )
+    (told,) = shut_out(cast("Any", None), [one]).values()
+    assert told.endswith(", or at once by `gen sync cilium --now`") is manual
