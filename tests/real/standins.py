@@ -15,6 +15,7 @@ from typing import Any
 
 from twin.plane import Plane
 
+from generator.components.exposure.kinds import KINDS
 from generator.rehearsal.standin import StandIn
 from generator.rehearsal.twin.twin import Twin
 
@@ -24,6 +25,8 @@ READY = {"conditions": [{"type": "Ready", "status": "True", "reason": "Up", "mes
 PHASE = {"phase": "Ready"}
 ADDRESS = {"loadBalancer": {"ingress": [{"ip": "192.0.2.80"}]}}
 CEPH, CERTIFICATES, TIGERA = "/apis/ceph.rook.io/v1", "/apis/cert-manager.io/v1", "/apis/operator.tigera.io/v1"
+GATEWAYS = "/apis/gateway.networking.k8s.io/v1"
+GATEWAY_STATUSES = {one.kind: one.status for one in KINDS}
 STATUSES: dict[str, Object] = {
     f"{CEPH}/cephclusters": {"state": "Created", "phase": "Ready", "ceph": {"health": "HEALTH_OK"}},
     f"{CEPH}/cephblockpools": PHASE,
@@ -37,6 +40,9 @@ STATUSES: dict[str, Object] = {
     f"{CERTIFICATES}/clusterissuers": READY,
     f"{TIGERA}/installations": READY,
     f"{TIGERA}/apiservers": READY,
+    f"{GATEWAYS}/gatewayclasses": GATEWAY_STATUSES["GatewayClass"],
+    f"{GATEWAYS}/gateways": GATEWAY_STATUSES["Gateway"],
+    f"{GATEWAYS}/httproutes": GATEWAY_STATUSES["HTTPRoute"],
     "/apis/networking.k8s.io/v1/ingresses": ADDRESS,
     "/api/v1/services": ADDRESS,
 }
