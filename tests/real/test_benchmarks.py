@@ -169,6 +169,9 @@ def server(api: "ApiServer", a30: Cluster, tmp_path_factory: pytest.TempPathFact
     unqueued = site.plan("resnet50-offline")["job"]
     del unqueued["metadata"]["labels"]
     api.wait("the rules hold", lambda: api.create(unqueued, by=MEMBER)[0] == 422)
+    odd = workflow("mlperf-odd")
+    odd["spec"]["suspend"] = True
+    api.wait("its own hold", lambda: api.create(odd, by=MEMBER)[0] == 422)
     return site
 
 
@@ -253,7 +256,10 @@ def workflow(name: str = "mlperf-one") -> Object:
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Workflow",
         "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {"workflowTemplateRef": {"name": "mlperf"}},
+        "spec": {
+            "workflowTemplateRef": {"name": "mlperf"},
+            "arguments": {"parameters": [{"name": "benchmark", "value": "resnet50-offline"}]},
+        },
     }
 
 
@@ -267,6 +273,35 @@ def test_members_start_runs_and_may_touch_nothing_else_there(site: Site) -> None
     assert site.api.request("GET", path, by=MEMBER)[0] == 200
     changed = {"spec": {"entrypoint": "record"}}
     assert site.api.request("PATCH", path, changed, by=MEMBER, patch="merge-patch+json")[0] == 403
+
+
+POD = {"name": "own", "container": {"image": "registry.example.org/any:1", "command": ["id"]}}
+GAUGE = {"name": "backup_last_success_seconds", "help": "of backups", "gauge": {"realtime": False, "value": "4e9"}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"status": {"storedWorkflowTemplateSpec": {"entrypoint": "own", "templates": [POD]}}},
+        {"spec": {"entrypoint": "record"}},
+        {"spec": {"entrypoint": "own", "templates": [POD]}},
+        {"spec": {"metrics": {"prometheus": [GAUGE]}}},
+        {"spec": {"suspend": True}},
+        {"spec": {"priority": 1000}},
+        {"spec": {"podSpecPatch": "{}"}},
+        {"spec": {"serviceAccountName": "default"}},
+        {"spec": {"workflowTemplateRef": {"name": "other"}}},
+        {"spec": {"workflowTemplateRef": {"name": "mlperf", "clusterScope": True}}},
+    ],
+    ids=str,
+)
+def test_a_run_brings_nothing_but_its_arguments(site: Site, more: Object) -> None:
+    """Whoever may create workflows could make any pod, and write any metric, in the platform's name."""
+    plain = workflow("mlperf-two")
+    code, said = site.api.create({**plain, **more, "spec": {**plain["spec"], **more.get("spec", {})}}, by=MEMBER)
+    assert code == 422, said
+    assert "gen-mlperf-runs" in said
+    assert "gen workflow submit mlperf" in said
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,8 @@ def configuration(version: Version) -> Patch:
         "metricsConfig": {"enabled": True, "path": "/metrics", "port": METRICS_PORT, "secure": False},
         "nodeEvents": {"enabled": False},
         "parallelism": 50,
+        # A run counts while it waits as well: no namespace keeps the others' backups from beginning.
+        "namespaceParallelism": 20,
     }
     data = {name: json.dumps(value) for name, value in settings.items()}
     return Patch(

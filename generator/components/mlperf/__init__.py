@@ -82,6 +82,10 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.mlperf,
     absence="no benchmarks are described",
     namespaces=(NAMESPACE,),
+    own_kinds=(
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+    ),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=mlperf"),)),
     notes="Runs benchmarks through the queue of a team by the operation `mlperf`: "

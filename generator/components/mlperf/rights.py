@@ -10,7 +10,7 @@ from generator.model.cluster import Cluster
 from generator.model.gpus import GPU, devices
 from generator.model.teams import Team
 
-ROOM = {"pods": "10", "requests.cpu": "4", "requests.memory": "4Gi"}
+ROOM = {"pods": "10", "requests.cpu": "4", "requests.memory": "4Gi", "persistentvolumeclaims": "0"}
 """What the steps of a few runs need."""
 
 
