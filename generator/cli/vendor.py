@@ -91,13 +91,12 @@ def command(  # noqa: PLR0913 - the verb's options
     if any(one.wrong for one in change.loaded):
         return nothing_written(change.loaded, output)
     how = FetchOptions(sources=sources(), offline=offline, again=frozenset(components if update else ()))
-    dropped = frozenset(discarded(root, discard))
     options = Options(
         how=how,
         components=components,
         check=only_check,
         dry_run=bool(dry_run or to),
-        discard=dropped,
+        discard=frozenset(discarded(root, discard)),
         cluster_files=change.files,
     )
     report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))

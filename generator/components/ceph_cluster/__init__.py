@@ -162,12 +162,13 @@ def listens(cluster: Cluster) -> Iterator[Listener]:
 
 def change_rules() -> tuple[ChangeRule, ...]:
     """Return what changes of its objects mean."""
-    from generator.components.ceph_cluster.changes import CLUSTER_CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.ceph_cluster.bucket_changes import BUCKET_CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.ceph_cluster.changes import CLUSTER_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.disk_changes import DISK_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.pool_changes import POOL_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.store_changes import STORE_CHANGES  # noqa: PLC0415 - as above
 
-    return (*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES)
+    return (*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES, *BUCKET_CHANGES)
 
 
 DEFINITION = Definition(

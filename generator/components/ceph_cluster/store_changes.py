@@ -1,12 +1,13 @@
-"""What changes of Ceph's filesystems, object stores, users and buckets mean, as Rook acts on them.
+"""What changes of Ceph's filesystems, object stores and users mean, as Rook acts on them.
 
 Read in Rook v1.20.6, `pkg/operator/ceph/{file,object,pool}`, and in the rules of its CRDs.
 """
 
+from generator.components.ceph_cluster.bucket_changes import BUCKET, BUCKETS, looser, tighter
 from generator.components.ceph_cluster.changes import DOCUMENTATION, SOURCE
 from generator.components.ceph_cluster.pool_changes import POOL_CRD, POOLS, pool_of
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.compared import came, every, is_protected, lowered, stayed, turned_off, turned_on, went
+from generator.model.compared import came, every, is_protected, stayed, turned_off, turned_on, went
 from generator.model.fields import mapping
 
 BLOCK_POOL, FILESYSTEM, STORE = POOLS
@@ -14,12 +15,10 @@ SUBVOLUMES = "ceph.rook.io/CephFilesystemSubVolumeGroup"
 NAMESPACES = "ceph.rook.io/CephBlockPoolRadosNamespace"
 CLIENT = "ceph.rook.io/CephClient"
 USER = "ceph.rook.io/CephObjectStoreUser"
-BUCKET = "objectbucket.io/ObjectBucketClaim"
 EVERY = (*POOLS, SUBVOLUMES, NAMESPACES, CLIENT, USER, BUCKET)
 
 FILESYSTEM_CRD = f"{DOCUMENTATION}/CRDs/Shared-Filesystem/ceph-filesystem-crd.md"
 STORE_CRD = f"{DOCUMENTATION}/CRDs/Object-Storage/ceph-object-store-crd.md"
-BUCKETS = f"{DOCUMENTATION}/Storage-Configuration/Object-Storage-RGW/ceph-object-bucket-claim.md"
 
 
 def pool_joined(change: ObjectChange, field: FieldChange) -> bool:
@@ -42,16 +41,6 @@ def deletes_pools(change: ObjectChange, field: FieldChange) -> bool:
     spec = mapping(change.old.get("spec"))
     preserved = spec.get("preserveFilesystemOnDelete") or spec.get("preservePoolsOnDelete")
     return not is_protected(change, field) and not preserved
-
-
-def tighter(change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether a limit lets in less than before."""
-    return came(change, field) or lowered(change, field)
-
-
-def looser(change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether a limit lets in as much as before, or more."""
-    return not tighter(change, field)
 
 
 FILESYSTEMS = (
@@ -190,39 +179,6 @@ DATASETS = (
     ),
 )
 
-LIMITS = ("spec.additionalConfig.maxObjects", "spec.additionalConfig.maxSize")
-CLAIMS = (
-    ChangeRule(
-        code="GEN-CHG-464",
-        kinds=(BUCKET,),
-        paths=LIMITS,
-        effect=Effect.OUTAGE,
-        reason="what is there stays; a bucket that holds more takes no further writes until objects are deleted",
-        instead="look at what it holds first: `radosgw-admin user stats --uid USER --sync-stats`",
-        link=BUCKETS,
-        when=tighter,
-    ),
-    ChangeRule(
-        code="GEN-CHG-468",
-        kinds=(BUCKET,),
-        paths=LIMITS,
-        effect=Effect.NONE,
-        reason="Rook gives the owner of the bucket the other quota; objects stay",
-        link=BUCKETS,
-        when=looser,
-    ),
-    ChangeRule(
-        code="GEN-CHG-469",
-        kinds=(BUCKET,),
-        paths=("spec.bucketName", "spec.storageClassName"),
-        effect=Effect.IMPOSSIBLE,
-        reason="Rook passes it by: of a claim that is there it takes other limits and another policy alone",
-        instead="another bucket beside it, and the objects copied",
-        link="https://github.com/kube-object-storage/lib-bucket-provisioner/blob/d1a8c34382f1/pkg/provisioner/controller.go",
-        when=stayed,
-    ),
-)
-
 LEAVING = (
     ChangeRule(
         code="GEN-CHG-456",
@@ -304,4 +260,4 @@ LEAVING = (
     ),
 )
 
-STORE_CHANGES = (*FILESYSTEMS, *DATASETS, *STORES, *CLAIMS, *LEAVING)
+STORE_CHANGES = (*FILESYSTEMS, *DATASETS, *STORES, *LEAVING)
