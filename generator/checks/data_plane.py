@@ -1,4 +1,4 @@
-"""Rules about Calico's data plane and what it needs of the nodes."""
+"""Rules about how the pod network carries packets, and what that needs of the nodes."""
 
 from collections.abc import Iterator
 
@@ -10,6 +10,7 @@ from generator.model.rule import rule, warning
 CALICO: Path = ("networks", "calico")
 # The oldest kernel, as upstream's pages on each data plane name it.
 _KERNELS = {"ebpf": (5, 10), "nftables": (5, 13)}
+ENCRYPTION: Path = ("networks", "encryption")
 
 
 @rule("GEN-NET-040", "a data plane for Calico where Calico is")
@@ -66,3 +67,39 @@ def no_vlan_below_ebpf(cluster: Cluster) -> Iterator[Finding]:
             message = f"the node network is VLAN {network.vlan}, and the data plane is eBPF"
             plane = (*CALICO, "dataplane")
             yield Finding(at=(*at, "vlan"), also=plane, message=message, edits=put(plane, "nftables"))
+
+
+@rule("GEN-NET-065", "encryption by Cilium")
+def cilium_encrypts(cluster: Cluster) -> Iterator[Finding]:
+    """Calico's switch stands in an object that its own programs make and change (FelixConfiguration `default`); gen
+    does not write it. Nothing would be encrypted, and everybody would believe that it is.
+
+    Wrong:
+        cni: calico
+        encryption: wireguard
+    Right:
+        cni: cilium
+        encryption: wireguard
+    """
+    if cluster.networks.encryption and cluster.networks.cni != "cilium":
+        message = f"networks.encryption is for cni: cilium, and cni is {cluster.networks.cni}"
+        yield Finding(at=ENCRYPTION, key=True, also=("networks", "cni"), message=message, edits=remove(ENCRYPTION))
+
+
+@rule("GEN-NET-066", "kernels for WireGuard")
+def kernel_encrypts_pods(cluster: Cluster) -> Iterator[Finding]:
+    """WireGuard came with Linux 5.6. On an older kernel Cilium's agent does not start, and no pod of that node gets a
+    network.
+
+    Wrong:
+        kernel: "5.4"
+        # and
+        encryption: wireguard
+    Right:
+        kernel: "6.8"
+    """
+    wanted = cluster.networks.encryption and cluster.networks.cni == "cilium"
+    for at, machine in old_kernels(cluster, (5, 6)) if wanted else ():
+        message = f"Linux {machine.kernel} of {machine.name} has no WireGuard, which encrypts the pod network"
+        fix = "kernel 5.6 or later, or no networks.encryption"
+        yield Finding(at=at, also=ENCRYPTION, message=message, fix=fix)

@@ -79,7 +79,8 @@ class Calico(Section, frozen=True, kw_only=True):
 
 class Networks(Section, frozen=True, kw_only=True):
     """`node` carries Kubernetes, `storage` (optional) Ceph and MinIO traffic, `ipoib` IP over InfiniBand and
-    `bmc` the management controllers. `firewall` closes the nodes' own ports to all who need none.
+    `bmc` the management controllers. `firewall` closes the nodes' own ports to all who need none; `encryption` hides
+    what pods say to pods of other nodes.
     """
 
     cni: Literal["cilium", "calico"]
@@ -91,6 +92,7 @@ class Networks(Section, frozen=True, kw_only=True):
     exposure: Exposure | None = None
     calico: Calico | None = None
     firewall: Firewall | None = None
+    encryption: Literal["wireguard"] | None = None
 
     @property
     def data_plane(self) -> str | None:

@@ -34,6 +34,8 @@ def networks(seen: Seen, seen_nodes: list[SeenNode], cni: str | None, notes: Not
         found["calico"] = {"dataplane": plane}
     if balancer:
         found["loadBalancer"] = balancer
+    if _encrypted(seen, notes):
+        found["encryption"] = "wireguard"
     _ceph_network(seen, notes)
     return found
 
@@ -113,6 +115,20 @@ def _plane(seen: Seen) -> str:
     if any(dig(one, "spec", "bpfEnabled") is True for one in felix):
         return "ebpf"
     return PLANES.get(text(seen.config("kube-proxy", "config.conf"), "mode"), "")
+
+
+def _encrypted(seen: Seen, notes: Notes) -> bool:
+    """Tell whether Cilium encrypts what goes between nodes, as the file can say it."""
+    cilium = seen.config("cilium-config")
+    felix = seen.of_group("crd.projectcalico.org", "felixconfigurations")
+    if text(cilium, "enable-ipsec") == "true":
+        own = "`components.cilium.values.encryption` keeps it, with its keys in Secret cilium-ipsec-keys"
+        notes.unknown((AT,), f"encryption: Cilium has IPsec, and the file only WireGuard: {own}")
+    if any(dig(one, "spec", key) is True for one in felix for key in ("wireguardEnabled", "wireguardEnabledV6")):
+        notes.found(
+            (AT,), "Calico encrypts by WireGuard: its FelixConfiguration stays as it is, and outside of the file"
+        )
+    return text(cilium, "enable-wireguard") == "true"
 
 
 def _balancer(seen: Seen, cni: str | None, notes: Notes) -> Plain:

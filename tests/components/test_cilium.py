@@ -69,6 +69,13 @@ def test_agents_reach_the_api_server_without_kube_proxy(ml50: Cluster) -> None:
     assert f"{made['k8sServiceHost']}:{made['k8sServicePort']}" == ml50.kubernetes.endpoint.address
 
 
+def test_the_pod_network_is_encrypted_where_the_file_asks_for_it(ml50: Cluster) -> None:
+    assert "encryption" not in values(ml50)
+    made = values(structs.replace(ml50, networks=structs.replace(ml50.networks, encryption="wireguard")))
+    assert made["encryption"] == {"enabled": True, "type": "wireguard"}
+    assert schema_errors(made, CHART) == []
+
+
 def test_nodes_get_slices_of_the_pod_network(ml50: Cluster) -> None:
     kubernetes = structs.replace(ml50.kubernetes, node_mask=25)
     operator = values(structs.replace(ml50, kubernetes=kubernetes))["ipam"]["operator"]

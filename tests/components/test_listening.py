@@ -143,6 +143,15 @@ def test_encryption_of_the_pod_network_gets_through(ml50: Cluster, values: dict[
     assert line not in rules_of(behind(ml50), "cpu")
 
 
+def test_the_key_of_the_pod_network_s_encryption_opens_its_port(ml50: Cluster) -> None:
+    cluster = structs.replace(ml50, networks=structs.replace(ml50.networks, encryption="wireguard"))
+    line = 'udp dport 51871 accept comment "cilium-wireguard"'
+    assert line in rules_of(behind(cluster), "cpu")
+    off = ComponentSettings(values={"encryption": {"enabled": False}})
+    cluster = structs.replace(cluster, components={**cluster.components, "cilium": off})
+    assert line not in rules_of(behind(cluster), "cpu")
+
+
 def test_marks_of_the_proxy_are_cilium_s_alone(ml50: Cluster) -> None:
     assert [one for one in CILIUM.listens(ml50) if isinstance(one, Passed)]
     calico = CATALOGUE["calico"]

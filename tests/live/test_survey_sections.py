@@ -342,3 +342,27 @@ def test_a_section_that_does_not_fit_is_left_out_and_told(monkeypatch: pytest.Mo
     cluster, found = begun(full())
     assert cluster.teams == ()
     assert "teams: this section: what the cluster has does not fit a file" in found.unknown
+
+
+@pytest.mark.parametrize(
+    ("told", "encryption", "line"),
+    [
+        ({"enable-wireguard": "true"}, "wireguard", ""),
+        ({"enable-wireguard": "false"}, None, ""),
+        ({"enable-ipsec": "true"}, None, "Cilium has IPsec, and the file only WireGuard"),
+    ],
+)
+def test_an_encrypted_pod_network_stays_so(told: Object, encryption: str | None, line: str) -> None:
+    objects = full()
+    objects[f"{CONFIGS}/cilium-config"]["data"].update(told)
+    cluster, found = begun(objects)
+    assert cluster.networks.encryption == encryption
+    assert line in " ".join(found.unknown)
+
+
+def test_calico_s_own_encryption_is_told() -> None:
+    felix = {"metadata": {"name": "default"}, "spec": {"wireguardEnabled": True}}
+    objects = {**small(), "/apis/apps/v1/daemonsets": [container("quay.io/calico/node:v3.32.1")]}
+    cluster, found = begun(group(objects, "crd.projectcalico.org", "v1", felixconfigurations=[felix]))
+    assert cluster.networks.encryption is None
+    assert "Calico encrypts by WireGuard" in found.text

@@ -105,6 +105,7 @@ def values(cluster: Cluster) -> Manifest:
         "k8sServicePort": cluster.kubernetes.endpoint.port,
         **addressing(cluster),
         **datapath(cluster),
+        **encryption(cluster),
         **announcements(cluster.networks.load_balancer),
         **ingress(cluster),
         **workloads(cluster),
@@ -143,6 +144,13 @@ def datapath(cluster: Cluster) -> Manifest:
         "devices": devices(cluster),
         "MTU": mtu(cluster),
     }
+
+
+def encryption(cluster: Cluster) -> Manifest:
+    """Encrypt what goes from pods of a node to pods of another, each node with a key of its own that Cilium makes and
+    keeps. Cilium takes the room for it (80 bytes of each packet) off what it tells pods.
+    """
+    return {"encryption": {"enabled": True, "type": "wireguard"}} if cluster.networks.encryption else {}
 
 
 def devices(cluster: Cluster) -> list[str]:

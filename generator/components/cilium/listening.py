@@ -27,8 +27,9 @@ def listens(cluster: Cluster) -> Iterator[Listening]:
 
 
 def encrypted(cluster: Cluster) -> Iterator[Listening]:
-    """Yield what carries traffic between nodes where the component's values encrypt it."""
-    encryption = mapping(cluster.settings("cilium").values.get("encryption"))
+    """Yield what carries traffic between nodes where it is encrypted, also by the component's own values."""
+    own = mapping(cluster.settings("cilium").values.get("encryption"))
+    encryption = {"enabled": True, "type": "wireguard", **own} if cluster.networks.encryption else own
     if encryption.get("enabled") is True and encryption.get("type") == "wireguard":
         yield Listener(name="cilium-wireguard", port=51871, protocol="udp", peers=(Peer.NODES,))
     elif encryption.get("enabled") is True:
