@@ -174,7 +174,7 @@ def class_present(cluster: Cluster) -> Iterator[Finding]:
     hosts = cluster.ceph_hosts
     present = sorted({disk.class_ for machine in hosts for disk in machine.disks_for("ceph")})
     for name, at, pool, _ in ceph_pools(cluster):
-        if present and not any(ceph_raw(machine, pool.device_class) for machine in hosts):
+        if present and pool.device_class not in present:
             message = f"{name} is on {pool.device_class}, and Ceph's disks are {' and '.join(present)}"
             edits = put((*at, "deviceClass"), present[-1])
             yield Finding(at=(*at, "deviceClass"), also=(*CEPH, "pools"), message=message, edits=edits)

@@ -77,8 +77,13 @@ def port_once(cluster: Cluster) -> Iterator[Finding]:
     moves, owners = Moves(cluster), {cable.own: cable for cable in cables(cluster)}
     for port, at, first in repeats((cable.port, cable.own) for cable in owners.values()):
         one, other = owners[at], owners[first]
-        fix, edits = moves.away(one)
         message = f"{one.hca} of {one.node} is on {port}, where {other.hca} of {other.node} is"
+        if one.at == other.at:  # whatever port the node says, it says it for both
+            cause = f"rails of a unit lead to one leaf, {one.port.switch}"
+            fix = "let each rail of the unit lead to a leaf of its own"
+            yield Finding(at=one.at, message=message, fix=fix, cause=cause)
+            continue
+        fix, edits = moves.away(one)
         # One port in a unit is as many cables.
         cause = "" if one.at == one.own else f"{one.node} has the port of another node"
         fix = fix or "no port of it is free"
