@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mutations import Mutation, mutated
+from mutations import WRONG, Mutation, mutated, name_of
 from validation.build import build
 
 from generator.cli.explain import explanations
@@ -21,6 +21,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
 from generator.repository.cluster_files import Loaded, examine
 from generator.rules.engine import examine as judged
+from generator.spec.reader import read
 from generator.spec.repair import edited
 from tools import need_kustomize
 
@@ -106,10 +107,18 @@ def accepted() -> list[tuple[int, Cluster]]:
     raise AssertionError
 
 
-def errors_when_built(seed: int, cluster: Cluster, folder: Path) -> list[str]:
-    built = build(cluster, folder)
-    found = [each for each in judged(built) if each.severity == Severity.ERROR]
-    return [f"{seed} {mutated(seed, of_bytes=False).way}: {each.code} {each.about}: {each.message}" for each in found]
+def errors_when_built(cluster: Cluster, folder: Path) -> list[str]:
+    found = [each for each in judged(build(cluster, folder)) if each.severity == Severity.ERROR]
+    return [f"{each.code} {each.about}: {each.message}" for each in found]
+
+
+@pytest.mark.parametrize("file", sorted((WRONG / "valid").glob("*.yaml")), ids=lambda file: file.stem)
+def test_a_valid_file_is_built_and_has_no_errors(file: Path, tmp_path: Path) -> None:
+    need_kustomize()
+    content = file.read_bytes()
+    loaded = examine(content, "f", name_of(read(content, file.name).value))
+    assert loaded.cluster, loaded.findings
+    assert errors_when_built(loaded.cluster, tmp_path / "built") == []
 
 
 @pytest.mark.soak
@@ -119,7 +128,8 @@ def test_what_is_accepted_is_built_and_has_no_errors(part: int, tmp_path: Path) 
     found = []
     for seed, cluster in accepted()[part::10]:
         try:
-            found += errors_when_built(seed, cluster, tmp_path / str(seed))
+            way = mutated(seed, of_bytes=False).way
+            found += [f"{seed} {way}: {each}" for each in errors_when_built(cluster, tmp_path / str(seed))]
         except UsageError as error:
             found.append(f"{seed} {mutated(seed, of_bytes=False).way}: {error}")
     assert found == []

@@ -336,6 +336,16 @@ def test_wrong_keys_are_a_verdict_at_once(site: Site, side: str, keys: tuple[str
     assert keys[1] not in said
 
 
+@pytest.mark.parametrize("phase", ["precheck", "switch"])
+def test_a_switch_without_the_owner_s_keys_ends_before_anything_is_copied(site: Site, phase: str) -> None:
+    site.switch = "missing"
+    code, said = site.phase(phase, LIVE_ACCESS_KEY="", LIVE_SECRET_KEY="")
+    assert code == 2, said
+    assert f"there are no keys of the owner of {site.name}: copy their Secret here" in said
+    site.switch = "none"
+    assert site.phase("precheck", LIVE_ACCESS_KEY="")[0] == 0
+
+
 def test_rights_to_read_the_backup_and_to_make_buckets_are_enough(site: Site) -> None:
     site.at = later()
     site.put("three", "CONTENT of three\n")

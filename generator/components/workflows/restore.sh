@@ -82,6 +82,7 @@ told() {  # file words: report each key of a file
 precheck() {
   reach "$backup/$records/" "the backup's reader"
   reach restored/ "the restore"
+  [[ $SWITCH == none ]] || owner
   [[ $INTO != "$LIVE_BUCKET" ]] || verdict "$INTO is the live bucket: restore into a new one, and switch then"
   choose
   taken
@@ -91,6 +92,12 @@ precheck() {
   say "the backup that ended at $(when_of "$stamp"): $objects objects, $bytes bytes"
   place
   printf '%s' "$WHEN" >"$WORK/when"
+}
+
+# The keys of a team's bucket are in the team's namespace, where this pod reads nothing.
+owner() {
+  [[ ${LIVE_ACCESS_KEY-} ]] || verdict "there are no keys of the owner of $LIVE_BUCKET: copy their Secret here, as" \
+    "\`gen restore\` tells, or let switch be none"
 }
 
 # What the restore's user has in its buckets, which are all that it sees: sets there, of the new bucket, and elsewhere.
@@ -211,7 +218,10 @@ settled() {
 
 ends=(backup "$BACKUP_URL" "$BACKUP_ACCESS_KEY" "$BACKUP_SECRET_KEY"
   restored "$CEPH_URL" "$RESTORE_ACCESS_KEY" "$RESTORE_SECRET_KEY")
-[[ ${1-} != switch ]] || ends+=(live "$CEPH_URL" "$LIVE_ACCESS_KEY" "$LIVE_SECRET_KEY")
+if [[ ${1-} == switch ]]; then
+  owner
+  ends+=(live "$CEPH_URL" "$LIVE_ACCESS_KEY" "$LIVE_SECRET_KEY")
+fi
 configure "${ends[@]}"
 case ${1-} in
   precheck | copy | verify | switch) "$1" ;;

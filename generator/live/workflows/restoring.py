@@ -138,8 +138,8 @@ def _keys(cluster: Cluster, one: Restore) -> Iterator[str]:
     if (team := team_of(cluster, bucket)) and one.switch != "none":
         secret = owner_secret(cluster, bucket)
         yield (
-            f"note: {bucket} is team {team.name}'s, and the step that writes to it waits for its keys: copy Secret "
-            f"{secret} from namespace {team.name} to {NAMESPACE}, and delete the copy afterwards"
+            f"note: {bucket} is team {team.name}'s, and the run ends at once without its keys: copy Secret "
+            f"{secret} from namespace {team.name} to {NAMESPACE} first, and delete the copy afterwards"
         )
 
 
