@@ -40,7 +40,7 @@ def site(api: "ApiServer") -> "ApiServer":
 
     cluster, folder = load("gpu-serving"), sources("gateway-api")
     api.define(*(folder / address.rpartition("/")[2] for address in ROUTING_CRDS))
-    api.install("cilium/1.20.0/crds", "kueue/v0.18.3/crds", "cert-manager/v1.21.1/crds")
+    api.install("cilium/1.20.0/crds", "kueue/v0.18.3/crds", "cert-manager/v1.21.1/crds", "rook/v1.20.6/crds")
     made = (tenants(cluster, JOBS), exposure(cluster))
     for namespace in (space for one in made for space in one.namespaces):
         security = {"pod-security.kubernetes.io/enforce": namespace.security or "privileged"}
