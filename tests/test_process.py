@@ -53,8 +53,8 @@ def test_a_program_that_takes_too_long_is_ended() -> None:
         run(["sleep", "60"], timeout=0.1)
 
     with pytest.raises(UsageError, match=r"did not end within 0\.1 seconds"):
-        run(["sh", "-c", "sleep 3; true"], timeout=0.1)
-    assert perf_counter() - began < 2
+        run(["sh", "-c", "sleep 60; true"], timeout=0.1)
+    assert perf_counter() - began < 30
 
 
 def test_programs_in_threads_end_at_once_when_all_is_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_programs_in_threads_end_at_once_when_all_is_to_end(monkeypatch: pytest.
             found.result()
     with pytest.raises(UsageError, match="`true` was not started: gen is asked to end"):
         run(["true"])
-    assert perf_counter() - began < 5
+    assert perf_counter() - began < 30
     assert not process._running
 
 

@@ -1,6 +1,6 @@
 import re
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -100,9 +100,9 @@ def test_the_limit_itself_is_no_flood() -> None:
     ["\t" * 10**6, "[" + " #a" * 10**6, "[" + " '" * 10**6, " " * 10**6 + "\ta: 1", "\r" * 10**6, "=======\n" * 10**5],
 )
 def test_what_fills_a_file_is_told_soon(text: str) -> None:
-    began = perf_counter()
+    began = process_time()
     assert read(text, "f").findings
-    assert perf_counter() - began < 3
+    assert process_time() - began < 3
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ class Handler(BaseHTTPRequestHandler):
     def drip(self) -> None:
         self.send_response(200)
         self.end_headers()
-        for _ in range(50):
+        for _ in range(600):
             self.wfile.write(b" ")
             time.sleep(0.1)
 
@@ -280,7 +280,7 @@ def test_a_registry_that_drips_is_left_in_time(registry: Fake) -> None:
     registry.how = "slow"
     begun = time.monotonic()
     assert asked(registry, sizes=True, seconds=0.5).error == f"{registry.host} did not answer in time"
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"manifests": 1}', b'{"manifests": [1, {}]}', b'{"layers": [1]}'])
