@@ -1,6 +1,7 @@
 """GPUs that are split, and whole ones of another model: Kueue counts each by the name that its node offers."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,9 @@ CHANGES = {
 def render(repository: Path) -> None:
     """Write the cluster's file and what gen makes of it."""
     text = (ROOT / "clusters/a30-bench/cluster.yaml").read_text()
+    # Benchmarks are of whole GPUs alone.
+    text, gone = re.subn(r"^  mlperf:\n.*?(?=^  monitoring:)", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert gone == 1
     for old, new in CHANGES.items():
         assert old in text, old
         text = text.replace(old, new, 1)
