@@ -35,6 +35,22 @@ from generator.rehearsal.twin.plane import ADMIN
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "argocd" / "cluster.yaml"
 LOGIN = {"GEN_REPOSITORY_USERNAME": "ann", "GEN_REPOSITORY_PASSWORD": "a word of ann's"}
+# gen, killed when it has said what the first word is: from outside, it would have gone on before the end came.
+DYING = """
+import os, signal, sys
+import click
+from generator.cli import run
+
+said, echo = sys.argv[1], click.echo
+
+def echo_and_die(message=None, **more):
+    echo(message, **more)
+    if said in str(message):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+click.echo = echo_and_die
+sys.exit(run(sys.argv[2:]))
+"""
 
 
 Prepare: TypeAlias = Callable[["Bare"], None]
@@ -144,14 +160,10 @@ class Bare:
         return subprocess.Popen(argv, cwd=self.tree, env=self.env(**LOGIN), stdout=out, stderr=out, text=True)
 
     def killed(self, at: str, *words: str) -> bool:
-        """Run `gen bootstrap --apply` and kill it as soon as it says something; tell whether it ever did."""
-        with self.started("--apply", "--no-wait", *words) as process:
-            assert process.stdout
-            for line in process.stdout:
-                if at in line:
-                    process.send_signal(signal.SIGKILL)
-                    return True
-        return False
+        """Run `gen bootstrap --apply` and kill it when it has said something; tell whether it ever did."""
+        argv = [sys.executable, "-P", "-c", DYING, at, *self.words("--apply", "--no-wait", *words)]
+        done = subprocess.run(argv, cwd=self.tree, env=self.env(**LOGIN), capture_output=True, check=False)
+        return done.returncode == -signal.SIGKILL
 
 
 def small() -> Object:
