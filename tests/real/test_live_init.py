@@ -226,6 +226,8 @@ DIFFERS = {
     "backups": ["what gen is asked for beside"],
     "monitoring": ["what gen is asked for beside"],
     "gitops": ["what gen is asked for beside"],
+    "acceptance": ["what gen is asked for beside"],
+    "mlperf": ["what gen is asked for beside"],
 }
 """Sections that may differ, and what then says so."""
 
