@@ -25,6 +25,8 @@ NAMESPACED = {
     "ConfigMap", "Deployment", "PodDisruptionBudget", "Role", "RoleBinding", "Secret", "Service", "ServiceAccount",
 }  # fmt: skip
 """Kinds of which charts leave the namespace to whoever installs them."""
+OTHERS = {"cilium": "cilium/1.20.0/crds", "rook-ceph": "rook/v1.20.6/crds"}
+"""Definitions of what teams have objects of, by the component that does not run here."""
 LEFT_OUT = {"APIService", "ServiceMonitor"}
 """Kinds without a part here. An APIService that nobody answers for would make every controller slow."""
 
@@ -159,8 +161,9 @@ def twin_of(
         for one in machines:
             assert api.create(one, dry=False) == (201, "")
         made = Twin(api, rendered, machines)
-        if (repository / "overlays" / cluster / "cilium").exists():
-            api.install("cilium/1.20.0/crds")
+        for component, definitions in OTHERS.items():
+            if (repository / "overlays" / cluster / component).exists():
+                api.install(definitions)
         for component in FIRST:
             made.install(component)
         for component, each in operators.items():
