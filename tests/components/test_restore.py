@@ -37,7 +37,9 @@ def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
     for phase in PHASES:
         given = {variable["name"] for variable in STEPS[phase]["container"]["env"]} - {"HOME"}
         expected = read - ({"WHEN"} if phase == "precheck" else set())
-        assert given == expected - (set() if phase == "switch" else {"LIVE_ACCESS_KEY", "LIVE_SECRET_KEY"})
+        # The first step is told who the owner is: whether there will be keys for the switch.
+        hidden = {"precheck": {"LIVE_SECRET_KEY"}, "switch": set[str]()}
+        assert given == expected - hidden.get(phase, {"LIVE_ACCESS_KEY", "LIVE_SECRET_KEY"})
 
 
 def test_only_the_switch_has_the_owners_keys_and_runs_where_it_is_asked_for() -> None:
