@@ -11,7 +11,7 @@ reach() {  # place whose
   said=$(timeout "$READY_SECONDS" mc --json ls "$1" 2>&1) && return
   case $said in
     *'Access Key Id you provided does not exist'* | *'signature we calculated does not match'* | *'Access Denied'* | \
-      *InvalidAccessKeyId* | *SignatureDoesNotMatch* | *AccessDenied*)
+      *InvalidAccessKeyId* | *SignatureDoesNotMatch* | *AccessDenied* | *UserSuspended*)
       verdict "the keys of $2 are not accepted, or may not read: look at its Secret. ${said//$'\n'/ }" ;;
     *) trouble "$1 does not answer: ${said//$'\n'/ }" ;;
   esac
