@@ -1,12 +1,13 @@
-"""Two real MinIO servers, and the scripts of the backup between their buckets."""
+"""Two real servers, and the scripts of the backup between their buckets."""
 
+import hashlib
 import json
 import shutil
 import subprocess
 import time
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from minioserver import ROOT_PASSWORD, ROOT_USER, Server, program
@@ -25,10 +26,16 @@ WRITE = ["s3:PutObject", "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"
 READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
 
 
+class Source(Protocol):
+    """A server of objects, whose administrator is `ROOT_USER`."""
+
+    url: str
+
+
 class Pair:
     """A source and a target, their buckets, and the script between them."""
 
-    def __init__(self, source: Server, target: Server, folder: Path, name: str) -> None:
+    def __init__(self, source: Source, target: Server, folder: Path, name: str) -> None:
         self.source, self.target, self.folder, self.name = source, target, folder, name
         self.copy = f"{name}-backup"
         self.bin = folder / "bin"
@@ -63,6 +70,21 @@ class Pair:
     def put(self, key: str, text: str, where: str = "source") -> None:
         bucket = self.name if where == "source" else self.copy
         self.mc("pipe", f"{where}/{bucket}/{key}", text=text)
+
+    def file(self, key: str, data: bytes, where: str = "source") -> None:
+        """Upload an object as large as it is said to be beforehand, which may be empty."""
+        bucket = self.name if where == "source" else self.copy
+        (self.folder / "file").write_bytes(data)
+        self.mc("cp", str(self.folder / "file"), f"{where}/{bucket}/{key}")
+
+    def in_parts(self, key: str, mib: int, size: str) -> bytes:
+        """Upload an object of so many MiB into the source in parts of a size; returns what it holds."""
+        data = hashlib.shake_256(key.encode()).digest(mib * 2**20)
+        file = self.folder / "in-parts"
+        file.write_bytes(data)
+        self.mc("put", "--part-size", size, str(file), f"source/{self.name}/{key}")
+        assert "-" in json.loads(self.mc("--json", "ls", f"source/{self.name}/{key}"))["etag"]
+        return data
 
     def user(self, alias: str, *actions: str, of: str = "") -> None:
         """Use a new user of one side who has only these rights on its bucket, or on those that a pattern means."""
