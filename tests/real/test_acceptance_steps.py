@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from acceptanceoutputs import GOOD_FIO, nccl, pair
+from auditing import executor, flags, unused
 from msgspec import structs
 from reference import load
 
@@ -37,6 +38,7 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
 Object = dict[str, Any]
+ACCOUNT = f"{NAMESPACE}:acceptance"
 POOL = "gpu-training"
 NODES = ("gpu-01", "gpu-02", "gpu-03")
 CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
@@ -233,10 +235,13 @@ def condition(kind: str) -> Object:
 
 
 @pytest.fixture(scope="module")
-def site(api: "ApiServer", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    made = Site(api, tmp_path_factory.mktemp("steps"))
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    from apiserver import start
+
+    folder = tmp_path_factory.mktemp("steps")
     image = Acceptance(image="registry.ml50.example.org/platform/acceptance:2026.11")
-    with kubelet(api.certificate) as port:
+    with start(folder, *flags(folder, ACCOUNT)) as api, kubelet(api.certificate) as port:
+        made = Site(api, folder)
         made.install(structs.replace(load("ml50"), acceptance=image), port)
         yield made
 
@@ -366,3 +371,8 @@ def test_a_job_that_finds_no_room_is_told_with_the_queue_s_words(site: Site) -> 
 def test_what_cannot_be_tried_is_refused_before_anything_waits(site: Site, told: dict[str, str], words: str) -> None:
     code, said = site.step(site.run(), "preflight", **told)
     assert (code, words in said) == (2, True), said
+
+
+def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
+    """After all others: what is left is Argo's executor's, which runs no process here."""
+    assert unused(site.api, site.folder, ACCOUNT) == executor(ACCOUNT)

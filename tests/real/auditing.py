@@ -1,0 +1,130 @@
+"""What accounts asked of an API server, by its audit log, held against what they may."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+if TYPE_CHECKING:
+    from apiserver import ApiServer
+
+Object = dict[str, Any]
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+USER = "system:serviceaccount:"
+
+
+class Right(NamedTuple):
+    """What an account (NAMESPACE:NAME) may, on objects of these names where there are any, else on all. Without a
+    namespace it is for the whole cluster.
+    """
+
+    account: str
+    verb: str
+    group: str
+    resource: str
+    namespace: str
+    names: tuple[str, ...] = ()
+
+    def covers(self, one: "Asked") -> bool:
+        """Tell whether something was asked that this allows."""
+        inside = self.namespace in {"", one.namespace} and (not self.names or one.name in self.names)
+        return self[:4] == one[:4] and inside
+
+
+class Asked(NamedTuple):
+    """What an account asked, and whether it might."""
+
+    account: str
+    verb: str
+    group: str
+    resource: str
+    namespace: str
+    name: str
+    allowed: bool
+
+
+def flags(folder: Path, *accounts: str) -> list[str]:
+    """Return the flags of an API server that writes down what these accounts ask, and what they send with it, to
+    `audit.log` in this folder.
+    """
+    rules = [
+        {"level": "Request", "users": [f"{USER}{one}" for one in accounts], "omitStages": ["RequestReceived"]},
+        {"level": "None"},
+    ]
+    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules}
+    (folder / "audit-policy.yaml").write_text(yaml.safe_dump(policy))
+    return [
+        f"--audit-policy-file={folder}/audit-policy.yaml",
+        f"--audit-log-path={folder}/audit.log",
+        "--audit-log-mode=blocking",
+    ]
+
+
+def asked(folder: Path) -> Iterator[Asked]:
+    """Yield what was asked, by the log in this folder."""
+    for line in (folder / "audit.log").read_text().splitlines():
+        one = json.loads(line)
+        what = one.get("objectRef") or {}
+        yield Asked(
+            account=one["user"]["username"].removeprefix(USER),
+            verb=one["verb"],
+            group=what.get("apiGroup", ""),
+            resource="/".join(filter(None, (what.get("resource"), what.get("subresource")))),
+            namespace=what.get("namespace", ""),
+            name=what.get("name", ""),
+            allowed=one["annotations"]["authorization.k8s.io/decision"] == "allow",
+        )
+
+
+def granted(api: "ApiServer", account: str) -> Iterator[Right]:
+    """Yield all that is bound to an account by its name. What any account may, such as asking for the API server's
+    version, is not among it.
+    """
+    for binding in (*_all(api, "rolebindings"), *_all(api, "clusterrolebindings")):
+        if account in _accounts(binding):
+            space, role = binding["metadata"].get("namespace", ""), binding["roleRef"]
+            inside = f"namespaces/{space}/" if role["kind"] == "Role" else ""
+            for rule in _get(api, f"{RBAC}/{inside}{role['kind'].lower()}s/{role['name']}")["rules"]:
+                yield from _rights(account, space, rule)
+
+
+def _all(api: "ApiServer", kind: str) -> list[Object]:
+    return list(_get(api, f"{RBAC}/{kind}")["items"])
+
+
+def _get(api: "ApiServer", path: str) -> Object:
+    status, answer = api.request("GET", path)
+    assert status == 200, answer
+    found: Object = answer
+    return found
+
+
+def _accounts(binding: Object) -> set[str]:
+    subjects = (one for one in binding.get("subjects", ()) if one["kind"] == "ServiceAccount")
+    return {f"{one['namespace']}:{one['name']}" for one in subjects}
+
+
+def _rights(account: str, space: str, rule: Object) -> Iterator[Right]:
+    for group in rule["apiGroups"]:
+        for resource in rule["resources"]:
+            for verb in rule["verbs"]:
+                yield Right(account, verb, group, resource, space, tuple(rule.get("resourceNames", ())))
+
+
+def unused(api: "ApiServer", folder: Path, *accounts: str) -> set[Right]:
+    """Return the rights of accounts that they did not use. All must have asked something, and nothing in vain."""
+    found = list(asked(folder))
+    assert [one for one in found if not one.allowed] == []
+    rights = {right for account in accounts for right in granted(api, account)}
+    for account in accounts:
+        assert any(right.account == account for right in rights), f"{account} has no rights: look at its name"
+        assert any(one.account == account for one in found), f"{account} asked nothing: has it run?"
+    return {right for right in rights if not any(right.covers(one) for one in found)}
+
+
+def executor(account: str) -> set[Right]:
+    """Return what Argo's executor needs in the namespace of the run, and steps that run as processes do not use."""
+    space = account.partition(":")[0]
+    return {Right(account, verb, "argoproj.io", "workflowtaskresults", space) for verb in ("create", "patch")}
