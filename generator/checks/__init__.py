@@ -47,6 +47,7 @@ from generator.checks import (
     teams,
     units,
     versions,
+    volume_backups,
     volumes,
     windows,
 )
@@ -58,7 +59,7 @@ MODULES: tuple[ModuleType, ...] = (
     acceptance, backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, datasets, disks,
     escrow, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, logs,
     mlperf, monitoring, networks, nodes, objects, own_backups, pools, ports, quotas, schedules, scratch, secrets,
-    server_pools, servers, sharing, site, teams, units, versions, volumes, windows,
+    server_pools, servers, sharing, site, teams, units, versions, volume_backups, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

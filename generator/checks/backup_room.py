@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 
 from generator.checks.backups import asked_days, old_days, targets
-from generator.checks.places import human
-from generator.checks.tiers import OBJECTS, object_stores
-from generator.model.backup import Backup
+from generator.checks.places import entries, human
+from generator.checks.tiers import OBJECTS, buckets, object_stores
+from generator.model.backup import Backup, VolumeBackup
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, in_words, put
+from generator.model.finding import Finding, Path, in_words, put
 from generator.model.restore_room import backups_of, store_holds
 from generator.model.rule import rule, warning
+from generator.model.storage import Bucket
 
 # In days: as long as it takes to buy drives.
 _YEAR = 365
@@ -19,6 +20,18 @@ _ENDLESS = 2**80
 
 def _room(backup: Backup, days: int) -> int:
     return backup.size.value + days * backup.daily_change.value
+
+
+def _volumes(cluster: Cluster) -> Iterator[tuple[Path, VolumeBackup, Bucket, Path, int]]:
+    """Yield the backups of volumes into buckets that exist, with the room that each needs: all of the volume, and each
+    day's changes for as long as they are kept, and then for as long as the bucket keeps what was deleted.
+    """
+    known = {bucket.name: (bucket, at) for at, bucket in buckets(cluster)}
+    for at, one in entries(cluster.volume_backups, "volumeBackups"):
+        if one.target.bucket in known:
+            bucket, also = known[one.target.bucket]
+            days = one.kept_changes + old_days(bucket)
+            yield at, one, bucket, also, one.size.value + days * one.daily_change.value
 
 
 @rule("GEN-BKP-011", "room for the copies in their bucket")
@@ -41,6 +54,22 @@ def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
             sum_ = f"{backup.size.human()} and {days} days of {backup.daily_change.human()}"
             message = f"backup {backup.name} needs {human(room)} ({sum_}), and its bucket takes {bucket.quota.human()}"
             edits = put((*also, "quota"), f"{-(-room // 10**9)}G")
+            fix = f"{in_words(edits)}, or fewer days"
+            yield Finding(at=(*at, "size"), also=(*also, "quota"), message=message, fix=fix, edits=edits)
+    yield from _volumes_in_buckets(cluster)
+
+
+def _volumes_in_buckets(cluster: Cluster) -> Iterator[Finding]:
+    """Yield the buckets whose quota is too small for all the volumes that are backed up there."""
+    needed: dict[str, int] = {}
+    for at, one, bucket, also, room in _volumes(cluster):
+        before, needed[bucket.name] = needed.get(bucket.name, 0), needed.get(bucket.name, 0) + room
+        if bucket.quota and before <= bucket.quota.value < needed[bucket.name]:
+            kept = f"{one.kept_changes} days of changes, and {old_days(bucket)} more as old versions"
+            takes = f"its bucket takes {bucket.quota.human()}"
+            so_far = f" beside {human(before)} of others" if before else ""
+            message = f"backup {one.name} needs {human(room)} ({kept}){so_far}, and {takes}"
+            edits = put((*also, "quota"), f"{-(-needed[bucket.name] // 10**9)}G")
             fix = f"{in_words(edits)}, or fewer days"
             yield Finding(at=(*at, "size"), also=(*also, "quota"), message=message, fix=fix, edits=edits)
 
@@ -125,13 +154,18 @@ def room_together(cluster: Cluster) -> Iterator[Finding]:
     Right:
         # MinIO holds 1152T
     """
-    usable, found = objects_usable(cluster).value, list(targets(cluster))
-    total = sum(_room(backup, max(asked_days(backup, bucket), old_days(bucket))) for _, backup, bucket, _ in found)
+    usable = objects_usable(cluster).value
+    found = [
+        (at, backup.name, _room(backup, max(asked_days(backup, bucket), old_days(bucket))))
+        for at, backup, bucket, _ in targets(cluster)
+    ]
+    found += [(at, backup.name, room) for at, backup, _, _, room in _volumes(cluster)]
+    total = sum(room for _, _, room in found)
     if found and 0 < usable < total:
-        backups = f"{len(found)} backups need" if found[1:] else f"backup {found[0].backup.name} needs"
+        backups = f"{len(found)} backups need" if found[1:] else f"backup {found[0][1]} needs"
         message = f"{backups} {human(total)}, and MinIO holds {human(usable)}"
         fix = f"{human(total - usable)} more, or fewer days"
-        yield Finding(at=(*found[-1].at, "size"), also=(*OBJECTS, "pool"), message=message, fix=fix)
+        yield Finding(at=(*found[-1][0], "size"), also=(*OBJECTS, "pool"), message=message, fix=fix)
 
 
 @warning("GEN-BKP-028", "room in Ceph to bring a bucket back")

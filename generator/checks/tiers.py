@@ -154,6 +154,12 @@ def storage_classes(cluster: Cluster) -> Iterator[tuple[str, Path]]:
         yield storage.nfs.storage_class, ("storage", "nfs", "storageClass")
 
 
+def snapshot_classes(cluster: Cluster) -> list[str]:
+    """Return the storage classes whose volumes have snapshots."""
+    shared = [file_class(each, pool) for _, each in filesystems(cluster) for pool in each.data]
+    return [*block_classes(cluster), *shared]
+
+
 def block_classes(cluster: Cluster) -> list[str]:
     """Return the storage classes of Ceph's block devices."""
     return [block_class(pool) for _, pool in block_pools(cluster)]

@@ -56,6 +56,7 @@ from generator.components.trainer import DEFINITION as TRAINER
 from generator.components.training_operator import DEFINITION as TRAINING_OPERATOR
 from generator.components.training_runtimes import DEFINITION as TRAINING_RUNTIMES
 from generator.components.volcano import DEFINITION as VOLCANO
+from generator.components.volsync import DEFINITION as VOLSYNC
 from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.zabbix import DEFINITION as ZABBIX
 from generator.components.zabbix_backup import DEFINITION as ZABBIX_BACKUP
@@ -81,6 +82,7 @@ CATALOGUE: dict[str, Definition] = {
         CEPH_CSI_DRIVERS,
         CEPH_CLUSTER,
         MINIO,
+        VOLSYNC,
         NETWORK_OPERATOR,
         RDMA,
         GPU_OPERATOR,

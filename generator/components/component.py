@@ -47,6 +47,7 @@ class Namespace(Struct, frozen=True):
     name: str
     security: Literal["privileged", "baseline", "restricted"] | None = "restricted"
     labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
 
 
 class Release(Struct, frozen=True):

@@ -64,6 +64,7 @@ def namespaces(cluster: Cluster, components: Sequence[Component]) -> Files:
                 "metadata": {
                     "name": space.name,
                     "labels": {"pod-security.kubernetes.io/enforce": str(space.security), **space.labels},
+                    "annotations": space.annotations,
                 },
             }
         )

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, field
 
-from generator.model.base import ONE_LINE, Name, Section
+from generator.model.base import ONE_LINE, Line, Name, Section
 from generator.model.cron import parse
 from generator.model.quantity import Quantity
 from generator.model.storage import BucketName
@@ -13,6 +13,8 @@ ETCD = "etcd"
 """The name of the backup of etcd, beside those of buckets."""
 ZABBIX = "zabbix"
 """The name of the backup of Zabbix's database."""
+PRUNE_DAYS = 7
+"""After how many days a backup of a volume frees the room of what is not kept any more, at the earliest."""
 Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
 
@@ -128,6 +130,49 @@ class ZabbixBackup(Section, frozen=True, kw_only=True):
     def too_old(self) -> int:
         """From what age on the newest good dump is too old, in seconds: two of the schedule's longest intervals."""
         return 2 * parse(self.schedule).longest_gap
+
+
+class VolumeSource(Section, frozen=True, kw_only=True):
+    """A volume: the claim `claim` in the namespace of a `team`, and the storage class that the claim names."""
+
+    team: Name
+    claim: Name
+    storage_class: Name
+
+
+class VolumeBackup(Section, frozen=True, kw_only=True):
+    """Back up the files of a volume of a team on a schedule (UTC), from a snapshot, encrypted and only what changed.
+    `size` is how much the volume may hold and `daily_change` how much of it changes a day. What is backed up is read
+    as `user` (its uid and gid), or as root where `privileged` says so: only then owners are kept that differ. A new
+    text in `unlock` removes once what a run left locked that was killed.
+    """
+
+    name: Name
+    source: VolumeSource = field(name="from")
+    target: BackupTarget = field(name="to")
+    schedule: Cron
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
+    size: Quantity
+    daily_change: Quantity
+    user: Annotated[int, Meta(ge=1, le=2**31 - 2)] | None = None
+    privileged: bool = False
+    unlock: Line | None = None
+    suspended: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """Where its repository is in the bucket: nothing else may be there."""
+        return f"{self.source.team}/{self.name}"
+
+    @property
+    def kept_changes(self) -> int:
+        """For how many days changes take room in the repository: those that are kept, and until room is freed."""
+        return self.keep_days + PRUNE_DAYS
+
+    @property
+    def gap(self) -> int:
+        """The longest interval of the schedule, in seconds."""
+        return parse(self.schedule).longest_gap
 
 
 AnyBackup: TypeAlias = Backup | EtcdBackup | ZabbixBackup

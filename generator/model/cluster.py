@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from generator.model.acceptance import Acceptance
-from generator.model.backup import AnyBackup, Backup, EtcdBackup
+from generator.model.backup import AnyBackup, Backup, EtcdBackup, VolumeBackup
 from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section
 from generator.model.extras import Extra
 from generator.model.frameworks import Framework
@@ -122,6 +122,7 @@ class Spec(Section, frozen=True, kw_only=True):
     mlperf: Mlperf | None = None
     monitoring: Monitoring = field(default_factory=Monitoring)
     backups: tuple[Backup, ...] = ()
+    volume_backups: tuple[VolumeBackup, ...] = ()
     gitops: Gitops = field(default_factory=Gitops)
     components: dict[Name, ComponentSettings] = field(default_factory=dict)
     extras: dict[Name, Extra] = field(default_factory=dict)

@@ -80,6 +80,11 @@ def _secrets(prefix: str) -> dict[str, str]:
     return parameters
 
 
+def snapshot_class(kind: str) -> str:
+    """Return the name of the class of snapshots of volumes that are `rbd` or `cephfs`."""
+    return f"csi-{kind}plugin-snapclass"
+
+
 def snapshot_classes(ceph: Ceph) -> Iterator[Manifest]:
     """Yield the class of snapshots of each driver in use."""
     for name, driver, used in (("rbd", RBD_DRIVER, ceph.block_pools), ("cephfs", CEPHFS_DRIVER, ceph.filesystems)):
@@ -87,7 +92,7 @@ def snapshot_classes(ceph: Ceph) -> Iterator[Manifest]:
             yield {
                 "apiVersion": "snapshot.storage.k8s.io/v1",
                 "kind": "VolumeSnapshotClass",
-                "metadata": {"name": f"csi-{name}plugin-snapclass"},
+                "metadata": {"name": snapshot_class(name)},
                 "driver": driver,
                 "parameters": {
                     "clusterID": NAMESPACE,

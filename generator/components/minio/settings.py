@@ -3,7 +3,7 @@
 import json
 
 from generator.components.component import Manifest, Secret
-from generator.components.minio import metrics
+from generator.components.minio import metrics, volume_keys
 from generator.components.minio.layout import NAMESPACE, PORT, SERVICE, metadata
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.versions import VERSIONS
@@ -53,9 +53,11 @@ def setup_script() -> Manifest:
 
 def settings(cluster: Cluster, objects: Objects) -> Manifest:
     """Return buckets, users and their documents."""
-    policies = {user.name: policy(user) for user in objects.users} | (
-        {metrics.USER: metrics.policy()} if metrics.watched(cluster) else {}
-    )
+    policies = {
+        **{user.name: policy(user) for user in objects.users},
+        **{volume_keys.user(one): volume_keys.policy(one) for one in cluster.volume_backups},
+        **({metrics.USER: metrics.policy()} if metrics.watched(cluster) else {}),
+    }
     data = {
         "buckets": "".join(_line(bucket) for bucket in objects.buckets),
         "users": "".join(f"{name}\n" for name in policies),
@@ -94,11 +96,12 @@ def policy(user: ObjectUser) -> Manifest:
     """
     on_bucket, on_objects = RIGHTS[user.access]
     buckets = [f"arn:aws:s3:::{name}" for name in user.buckets]
+    objects = [f"{bucket}/*" for bucket in buckets]
     return {
         "Version": "2012-10-17",
         "Statement": [
             {"Effect": "Allow", "Action": on_bucket, "Resource": buckets},
-            {"Effect": "Allow", "Action": on_objects, "Resource": [f"{bucket}/*" for bucket in buckets]},
+            {"Effect": "Allow", "Action": on_objects, "Resource": objects},
         ],
     }
 
@@ -182,12 +185,19 @@ def sources(cluster: Cluster, objects: Objects) -> list[Manifest]:
         {"secret": {"name": "minio-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         _keys("minio-root", "root", ("rootUser", "rootPassword")),
         *(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey")) for user in objects.users),
+        *(_named(volume_keys.secret_name(one), volume_keys.user(one)) for one in cluster.volume_backups),
         *((_may_lack(_keys(metrics.SECRET, metrics.USER, metrics.TOKEN.of)),) if metrics.watched(cluster) else ()),
     ]
 
 
 def _keys(secret: str, folder: str, keys: tuple[str, ...]) -> Manifest:
     return {"secret": {"name": secret, "items": [{"key": key, "path": f"{folder}/{key}"} for key in keys]}}
+
+
+def _named(secret: str, folder: str) -> Manifest:
+    """Return the keys of a user who has them under restic's names."""
+    files = zip(volume_keys.KEYS, ("accessKey", "secretKey"), strict=True)
+    return {"secret": {"name": secret, "items": [{"key": key, "path": f"{folder}/{path}"} for key, path in files]}}
 
 
 def _may_lack(source: Manifest) -> Manifest:

@@ -15,6 +15,7 @@ from generator.components.tenants.admission import policies
 from generator.components.tenants.network import network
 from generator.components.tenants.pods import ALLOWED
 from generator.components.tenants.rbac import bindings, queue_readers, roles
+from generator.components.volsync import sources as volume_backups
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
@@ -23,6 +24,8 @@ from generator.model.teams import Team
 def tenants(cluster: Cluster, jobs: Jobs) -> Component:
     """Give each team a namespace with its queue, rights, limits and network."""
     claimed = any(team.buckets for team in cluster.teams)
+    backed_up = any(volume_backups.backups_of(cluster, team) for team in cluster.teams)
+    needs = ("queues", *(("ceph-cluster",) if claimed else ()), *datasets.needed(cluster))
     return Component(
         name="tenants",
         tier=DEFINITION.tier,
@@ -35,7 +38,7 @@ def tenants(cluster: Cluster, jobs: Jobs) -> Component:
             *(item for team in cluster.teams for item in belongings(cluster, team)),
             *datasets.claims(cluster),
         ),
-        needs=tuple(dict.fromkeys(("queues", *(("ceph-cluster",) if claimed else ()), *datasets.needed(cluster)))),
+        needs=tuple(dict.fromkeys((*needs, *(("issuers", "minio", "volsync") if backed_up else ())))),
         secrets=tuple(keys(cluster)),
         ignore=(BOUND,) if claimed else (),
     )
@@ -48,17 +51,26 @@ def keys(cluster: Cluster) -> Iterator[Secret]:
         if user.team in teams:
             yield copied_keys(user, str(user.team), "pods of the team")
     yield from (team_keys(team, bucket) for team in cluster.teams for bucket in team.buckets)
+    yield from (secret for team in cluster.teams for secret in volume_backups.secrets(cluster, team))
 
 
 def namespace(cluster: Cluster, team: Team) -> Namespace:
     """Return a team's namespace, with labels that policies read: whose it is, and the classes its jobs may have."""
     classes = {f"{ALLOWED}{name}": "true" for name in cluster.scheduling.open_to(team)}
-    return Namespace(team.name, team.security, {TEAM: team.name, **classes})
+    labels, annotations = {TEAM: team.name, **classes}, volume_backups.annotations(cluster, team)
+    return Namespace(team.name, team.security, labels, annotations)
 
 
 def belongings(cluster: Cluster, team: Team) -> tuple[Manifest, ...]:
     """Return the objects in one team's namespace."""
-    return (local_queue(team), quota(team), *bindings(team), *network(cluster, team), *team_claims(cluster, team))
+    return (
+        local_queue(team),
+        quota(team),
+        *bindings(team),
+        *network(cluster, team),
+        *team_claims(cluster, team),
+        *volume_backups.belongings(cluster, team),
+    )
 
 
 def local_queue(team: Team) -> Manifest:

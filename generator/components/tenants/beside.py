@@ -1,8 +1,9 @@
-"""Rules on what stands beside a team's jobs: Services, Secrets, claims of buckets and disruption budgets."""
+"""Rules on what stands beside a team's jobs: Services, Secrets, claims of buckets, backups, disruption budgets."""
 
 from generator.components.component import Manifest
 from generator.components.rook_ceph import BUCKETS
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
+from generator.components.volsync.names import GROUP as VOLSYNC
 
 
 def addresses() -> Manifest:
@@ -31,6 +32,22 @@ def tokens() -> Manifest:
             f"{BY_CONTROLLER} || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
             "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods",
         },
+    )  # fmt: skip
+
+
+def volume_backups() -> Manifest:
+    """Leave backups of volumes and what brings them back to the platform: for whoever writes such an object VolSync
+    starts pods with any claim and any Secret of the namespace, as root where its annotation lets it.
+    """
+    return policy(
+        "gen-volume-backups",
+        [resources(VOLSYNC, ["*"], "CREATE", "UPDATE")],
+        validations={
+            BY_CONTROLLER:
+            "backups of a team's volumes are declared in the cluster file (`volumeBackups`), and brought back by the "
+            "platform's people",
+        },
+        conditions={"entering": ENTERING},
     )  # fmt: skip
 
 

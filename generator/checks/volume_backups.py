@@ -1,0 +1,204 @@
+"""Rules about backups of volumes: which claim, where to, as whom."""
+
+from collections.abc import Iterator
+
+from generator.checks.backups import old_days
+from generator.checks.places import entries, given_twice, human, meant
+from generator.checks.tiers import buckets, snapshot_classes
+from generator.model.backup import VolumeBackup
+from generator.model.cluster import Cluster
+from generator.model.cron import parse
+from generator.model.finding import Finding, Path, in_words, remove
+from generator.model.rule import rule, warning
+from generator.spec.near import suggest
+
+
+def _backups(cluster: Cluster) -> list[tuple[Path, VolumeBackup]]:
+    return entries(cluster.volume_backups, "volumeBackups")
+
+
+@rule("GEN-BKP-031", "backups of volumes of teams that exist")
+def team_known(cluster: Cluster) -> Iterator[Finding]:
+    """A backup of a volume runs in the namespace of the team whose claim it is.
+
+    Wrong:
+        from: {team: visoin, claim: home, storageClass: rbd-nvme}
+    Right:
+        from: {team: vision, claim: home, storageClass: rbd-nvme}
+    """
+    known = [team.name for team in cluster.teams]
+    for at, backup in _backups(cluster):
+        if (name := backup.source.team) not in known:
+            where, message = (*at, "from", "team"), f"backup {backup.name} is of team {name}, which is not there"
+            fix = suggest(name, known, "name a team of `teams`")
+            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+
+
+@rule("GEN-BKP-032", "backups of volumes that have snapshots")
+def class_known(cluster: Cluster) -> Iterator[Finding]:
+    """A volume is backed up from a snapshot, so that jobs go on meanwhile: volumes of Ceph have them, those of scratch
+    disks and NFS do not.
+
+    Wrong:
+        from: {team: vision, claim: home, storageClass: scratch-nvme}
+    Right:
+        from: {team: vision, claim: home, storageClass: rbd-nvme}
+    """
+    known = snapshot_classes(cluster)
+    for at, backup in _backups(cluster):
+        if (name := backup.source.storage_class) not in known:
+            where = (*at, "from", "storageClass")
+            message = f"backup {backup.name}: no volume of storage class {name} has snapshots"
+            fix = suggest(name, known, f"one of {', '.join(known)}" if known else "add pools to storage.ceph")
+            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+
+
+@rule("GEN-BKP-033", "backups of volumes go to a bucket that exists and is theirs")
+def bucket_known(cluster: Cluster) -> Iterator[Finding]:
+    """Volumes are backed up to a bucket of MinIO, each below a name of its own. A backup of a bucket compares all of
+    its target with its source, and takes backups of volumes there for what should not be.
+
+    Wrong:
+        to: {bucket: datasets-backup}
+    Right:
+        to: {bucket: volumes}
+    """
+    known, taken = [bucket.name for _, bucket in buckets(cluster)], {one.target.bucket for one in cluster.all_backups}
+    add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
+    for at, backup in _backups(cluster):
+        name, where = backup.target.bucket, (*at, "to", "bucket")
+        if name not in known:
+            message = f"backup {backup.name} goes to bucket {name}, which is not there"
+            fix = suggest(name, known, add)
+            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+        elif name in taken:
+            message = f"backup {backup.name} goes to bucket {name}, which another backup needs for itself"
+            yield Finding(at=where, message=message, fix="a bucket for backups of volumes alone")
+
+
+@rule("GEN-BKP-034", "backups of volumes have names of their own")
+def names_unique(cluster: Cluster) -> Iterator[Finding]:
+    """A backup's name is that of its user in MinIO and of its repository: two of one name would share the password.
+
+    Wrong:
+        - {name: home, from: {team: vision, ...}, ...}
+        - {name: home, from: {team: language, ...}, ...}
+    Right:
+        - {name: vision-home, from: {team: vision, ...}, ...}
+        - {name: language-home, from: {team: language, ...}, ...}
+    """
+    items = [(backup.name, (*at, "name")) for at, backup in _backups(cluster)]
+    return given_twice(items, "two backups of volumes are named {}", "rename one")
+
+
+@rule("GEN-BKP-035", "backups of volumes say as whom they read")
+def reader_said(cluster: Cluster) -> Iterator[Finding]:
+    """What is backed up is read as a user of the container, as the jobs are that write it, or as root, which the team's
+    namespace must allow: either is said, never guessed. A file that the user cannot read fails the backup.
+
+    Wrong:
+        - {name: home, privileged: true, ...}          # and the team has `security: restricted`
+    Right:
+        - {name: home, user: 1000, ...}
+    """
+    security = {team.name: team.security for team in cluster.teams}
+    for at, backup in _backups(cluster):
+        if backup.privileged and backup.user is not None:
+            message = f"backup {backup.name} reads as root and as user {backup.user}"
+            fix, edits = "keep one of both", remove((*at, "privileged"))
+            yield Finding(at=(*at, "privileged"), also=(*at, "user"), message=message, fix=fix, edits=edits)
+        elif not backup.privileged and backup.user is None:
+            message = f"backup {backup.name} does not say as whom it reads"
+            fix = "say `user`, the uid that the team's jobs write as, or `privileged: true`"
+            yield Finding(at=at, message=message, fix=fix)
+        elif backup.privileged and security.get(backup.source.team) == "restricted":
+            message = f"backup {backup.name} reads as root, which Pod Security refuses in a restricted namespace"
+            fix = "say `user`, the uid that the team's jobs write as"
+            yield Finding(at=(*at, "privileged"), message=message, fix=fix)
+
+
+@warning("GEN-BKP-036", "backups of volumes that no key destroys")
+def versions_kept(cluster: Cluster) -> Iterator[Finding]:
+    """The key that writes a backup may delete, for restic takes out what is not kept any more: and it lies in the
+    team's namespace. A bucket with versions keeps what was deleted for `expireVersions` days; with a lock not even
+    who holds MinIO's root key shortens that.
+
+    Wrong:
+        - {name: volumes, versioning: false}
+    Right:
+        - {name: volumes, expireVersions: 14}
+    """
+    known = {bucket.name: (bucket, at) for at, bucket in buckets(cluster)}
+    for at, backup in _backups(cluster):
+        bucket, also = known.get(backup.target.bucket, (None, ()))
+        if bucket and not old_days(bucket):
+            message = f"backup {backup.name}: bucket {bucket.name} keeps no old versions, and a key there may delete"
+            edits = remove((*also, "versioning"))
+            where = (*at, "to", "bucket")
+            yield Finding(at=where, also=also, message=message, fix=f"{in_words(edits)} in the bucket", edits=edits)
+
+
+@rule("GEN-BKP-037", "backups of volumes have schedules and sizes")
+def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
+    """Five fields of cron, in UTC: minute, hour, day of the month, month, day of the week. `size` is what the volume
+    may hold: the room for its backups is counted with it.
+
+    Wrong:
+        schedule: "0 25 * * *"
+    Right:
+        schedule: "0 2 * * *"
+    """
+    for at, backup in _backups(cluster):
+        try:
+            wrong = "there is no such day: it never comes" if parse(backup.schedule).never else ""
+        except ValueError as error:
+            wrong = str(error)
+        if wrong:
+            yield Finding(at=(*at, "schedule"), message=wrong, fix='as in "0 17 * * *": each day at 17:00 UTC')
+        if not backup.size.value:
+            message = f"backup {backup.name} is of nothing: its size is 0"
+            yield Finding(at=(*at, "size"), message=message, fix="what the volume may hold, as in 2Ti")
+
+
+@warning("GEN-BKP-038", "room for the snapshot in the team's storage")
+def copy_fits(cluster: Cluster) -> Iterator[Finding]:
+    """While a volume is backed up, a second claim of its size stands for its snapshot in the team's namespace, and
+    counts in the team's `storage` like any other: where there is no room for it, the backup waits and nothing says so.
+
+    Wrong:
+        - {name: vision, storage: 3Ti}
+        # and
+        size: 2Ti
+    Right:
+        - {name: vision, storage: 5Ti}
+    """
+    teams = {team.name: (at, team) for at, team in entries(cluster.teams, "teams")}
+    for at, backup in _backups(cluster):
+        if backup.source.team in teams:
+            also, team = teams[backup.source.team]
+            bounds = (team.storage, team.storage_classes.get(backup.source.storage_class))
+            least, needed = min((one.value for one in bounds if one), default=None), 2 * backup.size.value
+            if least is not None and least < needed:
+                what = f"volume and snapshot of backup {backup.name}"
+                message = f"{what} take {human(needed)} of the team's {human(least)}"
+                yield Finding(at=(*at, "size"), also=also, message=message, fix="more storage for the team")
+
+
+@warning("GEN-BKP-039", "somebody is told of backups of volumes that fail")
+def somebody_told(cluster: Cluster) -> Iterator[Finding]:
+    """What VolSync says of its backups is read by Prometheus alone, which tells nobody where Zabbix alerts: then only
+    `gen status` tells that one is too old.
+
+    Wrong:
+        monitoring: {}
+        # and
+        volumeBackups: [...]
+    Right:
+        monitoring: {prometheus: {}}
+    """
+    monitoring = cluster.monitoring
+    if cluster.volume_backups and (monitoring.zabbix or not monitoring.prometheus):
+        why = "Zabbix alerts, and does not know of it" if monitoring.zabbix else "there is no monitoring.prometheus"
+        message = f"nobody is told when a volume is not backed up: {why}"
+        fix = "look at `gen status` each day, or alert with monitoring.prometheus"
+        yield Finding(at=("volumeBackups",), message=message, fix=fix)

@@ -1,0 +1,58 @@
+"""Whoever writes backups of volumes: a user of MinIO for each, who may reach one repository and nothing beside it."""
+
+from generator.components.component import Manifest, Secret
+from generator.components.minio.layout import NAMESPACE
+from generator.model.backup import VolumeBackup
+
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+"""A user's keys, under the names that restic asks for."""
+PASSWORD = "RESTIC_PASSWORD"  # noqa: S105  # a name
+VERSIONS = ["s3:DeleteObjectVersion"]
+"""What is denied to whoever may delete objects: MinIO takes that right for the one to delete their versions, too."""
+_READERS = ("minio-setup",)
+
+
+def user(backup: VolumeBackup) -> str:
+    """Return the name of a backup's user: with a dot, which no user of a cluster file has."""
+    return f"volume.{backup.name}"
+
+
+def secret_name(backup: VolumeBackup) -> str:
+    """Return the name of the Secret with the user's keys and the repository's password."""
+    return f"minio-volume-{backup.name}"
+
+
+def policy(backup: VolumeBackup) -> Manifest:
+    """Return what the user may do: restic deletes what it no longer needs, and its locks. A bucket with versions keeps
+    what is deleted for as long as it says, also from who steals the key.
+    """
+    bucket = f"arn:aws:s3:::{backup.target.bucket}"
+    listed = {"StringLike": {"s3:prefix": [f"{backup.prefix}/*"]}}
+    on_objects = ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:ListMultipartUploadParts"]
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Action": ["s3:GetBucketLocation"], "Resource": [bucket]},
+            {"Effect": "Allow", "Action": ["s3:ListBucket"], "Resource": [bucket], "Condition": listed},
+            {
+                "Effect": "Allow",
+                "Action": [*on_objects, "s3:PutObject"],
+                "Resource": [f"{bucket}/{backup.prefix}/*"],
+            },
+            {"Effect": "Deny", "Action": VERSIONS, "Resource": [f"{bucket}/*"]},
+        ],
+    }
+
+
+def keys(backup: VolumeBackup) -> Secret:
+    """Declare the keys and the password, where no team reads them: whoever deletes the team's copy loses nothing."""
+    return Secret(
+        name=secret_name(backup),
+        namespace=NAMESPACE,
+        keys=(*KEYS, PASSWORD),
+        source="generated",
+        loss="data",
+        rotate=f"keys: replace both copies, then sync `minio`. Never {PASSWORD}: without it no backup of the volume "
+        "can be read; for a new one see operations.md",
+        readers=_READERS,
+    )

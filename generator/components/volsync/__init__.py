@@ -1,0 +1,90 @@
+"""VolSync: backs up volumes of teams with restic, from snapshots, to MinIO."""
+
+from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, Evidence, Version, Versions
+from generator.components.operated import OWN, Api, OperatedKind
+from generator.components.parts import resources, tolerations
+from generator.components.static import read_objects
+from generator.components.volsync.names import GROUP, NAME, NAMESPACE
+from generator.model.change import ChangeRule
+from generator.model.cluster import Cluster
+
+VERSIONS = Versions(
+    "volsync",
+    (
+        Version(
+            version="v0.16.0",
+            proven="v0.16.0",
+            charts=(Chart(name="volsync", repository="https://backube.github.io/helm-charts/", version="0.16.0"),),
+            images={"mover": "quay.io/backube/volsync:0.16.0"},
+            schemas=("volsync/v0.16.0",),
+        ),
+    ),
+)
+
+
+def volsync(cluster: Cluster) -> Component:
+    """Install VolSync where a volume is backed up. What is backed up is in the teams' namespaces, with `tenants`."""
+    version = VERSIONS.of(cluster)
+    return Component(
+        name="volsync",
+        tier=DEFINITION.tier,
+        summary="Backups of volumes, with restic",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE),),
+        base=read_objects("volsync/base.yaml"),
+        releases=(Release(version.chart("volsync"), "volsync", NAMESPACE, values(cluster)),),
+        needs=("snapshot-controller", *prometheus_crds(cluster)),
+        kinds=DEFINITION.chart_kinds,
+    )
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values. One manager: a second would only wait, and the chart keeps the two not apart. Its
+    monitor brings no token, so that its metrics are asked for without one; they hold names and times.
+    """
+    return {
+        "replicaCount": 1,
+        "manageCRDs": True,
+        "metrics": {"disableAuth": True},
+        "resources": resources("100m", "128Mi", "1Gi"),
+        "tolerations": tolerations(cluster.control_plane),
+    }
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.volsync.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
+DEFINITION = Definition(
+    name=NAME,
+    tier=Tier.STORAGE,
+    make=volsync,
+    wanted=lambda cluster: cluster.volume_backups and cluster.storage.ceph and cluster.storage.objects,
+    absence="no volumes are backed up",
+    versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, *CLUSTER_ROLES),
+    apis=(Api(group=GROUP),),
+    kinds=(
+        OperatedKind(
+            kind="ReplicationSource",
+            group=GROUP,
+            names=(
+                ("PersistentVolumeClaim", "spec.sourcePVC", OWN),
+                ("Secret", "spec.restic.repository", OWN),
+                ("StorageClass", "spec.restic.storageClassName"),
+                ("StorageClass", "spec.restic.cacheStorageClassName"),
+                ("VolumeSnapshotClass", "spec.restic.volumeSnapshotClassName"),
+            ),
+        ),
+    ),
+    changes=change_rules,
+    shown_by=Evidence(images=("backube/volsync",)),
+    notes="Movers run in the namespaces of teams, through the team's queue, with the team's quota. How backups of "
+    "volumes work, and the way back: [operations.md](operations.md#volumes).",
+)

@@ -1,0 +1,17 @@
+"""Where VolSync is, and what its objects are known by."""
+
+from generator.model.backup import VolumeBackup
+
+NAME = "volsync"
+NAMESPACE = "volsync-system"
+GROUP = "volsync.backube"
+LABELS = {"app.kubernetes.io/name": "volume-backup", "app.kubernetes.io/part-of": "volsync"}
+PRIVILEGED = {"volsync.backube/privileged-movers": "true"}
+"""The annotation of a namespace whose movers may read and write as root (docs of v0.16.0, "Mover permissions")."""
+CA = "volume-backup-client"
+"""The certificate in a team's namespace for the sake of its `ca.crt`, with which MinIO's is checked."""
+
+
+def repository(backup: VolumeBackup) -> str:
+    """Return the name of the Secret in the team's namespace that says where a volume's backups are."""
+    return f"volume-backup-{backup.name}"
