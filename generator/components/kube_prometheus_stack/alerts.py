@@ -9,6 +9,7 @@ from generator.components.component import Manifest
 from generator.components.mlperf.names import GOOD
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
+from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 
 
@@ -16,6 +17,37 @@ def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rules on the backups that run; None where there are none."""
     rules = [*_copies(cluster), *_drills(cluster)]
     return _rule("backups", namespace, rules) if rules else None
+
+
+def volume_backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
+    """Return the rules on the backups of volumes that run; None where there are none."""
+    rules = [rule for one in cluster.volume_backups if not one.suspended for rule in _volume(one)]
+    return _rule("volume-backups", namespace, rules) if rules else None
+
+
+def _volume(backup: VolumeBackup) -> Iterator[dict[str, Any]]:
+    """Yield the rules on one volume. VolSync says that it is out of sync until a first backup worked, and again once
+    the second start after the last good one has come (v0.16.0: `statemachine/machine.go`). A mover that fails is tried
+    for ever, and nothing else tells.
+    """
+    gap, of = backup.gap, f'obj_namespace="{backup.source.team}",obj_name="{backup.name}",role="source"'
+    metric, by = f"volsync_volume_out_of_sync{{{of}}}", "max by (obj_namespace, obj_name)"
+    name = f"Volume backup {backup.name} of team {backup.source.team}"
+    worked = f"{by} (1 - min_over_time({metric}[{4 * gap}s])) == 1"
+    old, never, unseen, slow = (
+        {"labels": {"severity": severity}, "annotations": {"summary": f"{name} {what}"}}
+        for severity, what in (
+            ("critical", "is too old: two runs in a row did not end well"),
+            ("critical", "has never worked, or not for long"),
+            ("critical", "is looked after by nobody: VolSync, or its object, is away"),
+            ("warning", "takes longer than from one start to the next"),
+        )
+    )
+    missed = f"increase(volsync_missed_intervals_total{{{of}}}[{2 * gap}s])"
+    yield {"alert": "VolumeBackupTooOld", "expr": f"{by} ({metric}) == 1 and {worked}", **old}
+    yield {"alert": "VolumeBackupNeverWorked", "expr": f"{by} ({metric}) == 1", "for": f"{gap}s", **never}
+    yield {"alert": "VolumeBackupNotSeen", "expr": f"absent({metric})", "for": f"{gap}s", **unseen}
+    yield {"alert": "VolumeBackupSlow", "expr": f"{by} ({missed}) > 0", **slow}
 
 
 def benchmarks_failed(cluster: Cluster, namespace: str) -> Manifest | None:

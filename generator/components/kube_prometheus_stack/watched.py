@@ -9,7 +9,7 @@ from generator.components.argo_workflows import CONTROLLER
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack.alerts import backups_missed, benchmarks_failed
+from generator.components.kube_prometheus_stack.alerts import backups_missed, benchmarks_failed, volume_backups_missed
 from generator.components.kube_prometheus_stack.use import gpu_use
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -23,7 +23,7 @@ SAMPLES = 2000
 """How many values a pod of a team's may tell at once: with more of them, none is kept."""
 OF_THE_PLATFORM = (
     ".*:.*|ALERTS.*|"
-    "(apiserver|argo|argocd|ceph|container|DCGM|etcd|kube|kubelet|kueue|minio|node|prometheus|volcano|workqueue)_.*"
+    "(apiserver|argo|argocd|ceph|container|DCGM|etcd|kube|kubelet|kueue|minio|node|prometheus|volcano|volsync|workqueue)_.*"
 )
 """Names that only the platform's own programs may tell, and those of recorded series."""
 
@@ -71,7 +71,8 @@ def team_services(cluster: Cluster) -> Manifest:
 def rules(cluster: Cluster) -> Iterator[Manifest]:
     """Record the use of GPUs, and alert of benchmarks and backups; of these Zabbix does where it is."""
     missed = None if cluster.monitoring.zabbix else backups_missed(cluster, NAMESPACE)
-    made = (missed, benchmarks_failed(cluster, NAMESPACE), gpu_use(cluster, NAMESPACE))
+    volumes = volume_backups_missed(cluster, NAMESPACE)
+    made = (missed, volumes, benchmarks_failed(cluster, NAMESPACE), gpu_use(cluster, NAMESPACE))
     yield from (rule for rule in made if rule)
 
 

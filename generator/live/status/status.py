@@ -20,6 +20,7 @@ from generator.live.status.causes import Cause, grouped
 from generator.live.status.certificates import certificate_causes, connection_causes
 from generator.live.status.confirmations import confirmation_causes
 from generator.live.status.last_backups import DRILLS, WORKFLOWS, LastBackup, LastRun, last_backups
+from generator.live.status.last_volumes import SOURCES, last_volumes
 from generator.live.status.node_causes import node_causes
 from generator.live.status.old_pods import WORKLOADS, old_pods, waiting
 from generator.live.status.pod_causes import Space
@@ -116,8 +117,9 @@ def status(
     UsageError where it is not this cluster, or there is no talking to it.
     """
     confirm(running, cluster)
-    asked = [NODES, CERTIFICATES, WORKFLOWS, DRILLS, *WORKLOADS]
-    nodes, certificates, runs, drills, *workloads = first = lists(running, asked)
+    asked = [NODES, CERTIFICATES, WORKFLOWS, DRILLS, *WORKLOADS, *((SOURCES,) if cluster.volume_backups else ())]
+    nodes, certificates, runs, drills, *others = first = lists(running, asked)
+    workloads, volumes = others[: len(WORKLOADS)], others[len(WORKLOADS) :]
     found = _settled(running)
     components = compose(cluster)
     secrets = [one for each in components for one in each.secrets]
@@ -143,7 +145,10 @@ def status(
             *grouped(certificate_causes(certificates.items, now)),
             *confirmation_causes(found, now),
         ),
-        backups=() if runs.refused else tuple(last_backups(cluster, runs.items, drills.items, now)),
+        backups=(
+            *(() if runs.refused else last_backups(cluster, runs.items, drills.items, now)),
+            *(each for one in volumes if not one.refused for each in last_volumes(cluster, one.items, now)),
+        ),
         unread=tuple(dict.fromkeys(one.refused for one in (*first, *pods, *more) if one.refused)),
     )
 

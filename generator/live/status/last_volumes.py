@@ -1,0 +1,61 @@
+"""The last good backup of each volume that the cluster file declares, as VolSync tells."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from generator.components.component import Manifest
+from generator.components.volsync.names import GROUP, NAME
+from generator.live.messages import shortened
+from generator.live.status.causes import Cause
+from generator.live.status.last_backups import LastBackup, LastRun
+from generator.live.times import moment
+from generator.model.backup import VolumeBackup
+from generator.model.cluster import Cluster
+from generator.model.fields import dig, sequence
+
+SOURCES = f"/apis/{GROUP}/v1alpha1/replicationsources"
+
+
+def last_volumes(cluster: Cluster, sources: Sequence[Manifest], now: datetime) -> Iterator[LastBackup]:
+    """Yield the backups of volumes of the cluster file, in its order. `good` is when the last good run ended: what it
+    holds is as of its snapshot, a run's length before.
+    """
+    found = {(dig(one, "metadata", "namespace"), dig(one, "metadata", "name")): one for one in sources}
+    for one in cluster.volume_backups:
+        source = found.get((one.source.team, one.name), {})
+        good, running = _text(source, "lastSyncTime"), _text(source, "lastSyncStartTime")
+        causes = tuple(_causes(one, source, good, now))
+        yield LastBackup(name=one.name, copy=LastRun(good=good, running=running, causes=causes), drill=None)
+
+
+def _text(source: Manifest, *path: str) -> str:
+    return str(dig(source, "status", *path) or "")
+
+
+def _causes(one: VolumeBackup, source: Manifest, good: str, now: datetime) -> Iterator[Cause]:
+    look = f"kubectl describe replicationsource {one.name} --namespace {one.source.team}"
+    for why in _reasons(one, source, good, now):
+        yield Cause(component=NAME, objects=(f"volume backup {one.name}",), why=why, command=look)
+
+
+def _reasons(one: VolumeBackup, source: Manifest, good: str, now: datetime) -> Iterator[str]:
+    if one.suspended:
+        yield "it is suspended in the cluster file"
+        return
+    if not source:
+        yield f"there is no ReplicationSource {one.name} in namespace {one.source.team}"
+        return
+    if _text(source, "latestMoverStatus", "result") == "Failed":
+        yield f"its last mover failed: {_last_line(_text(source, 'latestMoverStatus', 'logs'))}"
+    for condition in sequence(dig(source, "status", "conditions")):
+        if dig(condition, "reason") == "Error":
+            yield f"VolSync says: {shortened(str(dig(condition, 'message') or ''))}"
+    if not good:
+        yield "no run was good yet"
+    elif (age := (now - (moment(good) or now)).total_seconds()) > 2 * one.gap:
+        yield f"its last good run ended {age / 3600:.0f} hours ago, and it should run by `{one.schedule}`"
+
+
+def _last_line(logs: str) -> str:
+    lines = [line for line in logs.splitlines() if line.strip()]
+    return shortened(lines[-1]) if lines else "it says nothing"

@@ -1,0 +1,73 @@
+"""The last good backup of a volume, by what VolSync writes to the status of its object."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from msgspec import structs
+from reference import load
+
+from generator.live.status.last_backups import LastBackup
+from generator.live.status.last_volumes import last_volumes
+from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.quantity import Quantity
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+NIGHTLY = VolumeBackup(
+    name="home",
+    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
+    target=BackupTarget(bucket="volumes"),
+    schedule="0 0 * * *",
+    size=Quantity.parse("2Ti"),
+    daily_change=Quantity.parse("50Gi"),
+    user=1000,
+)
+
+
+def ago(hours: float) -> str:
+    return (NOW - timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def told(status: dict[str, Any] | None, backup: VolumeBackup = NIGHTLY) -> LastBackup:
+    source = {"metadata": {"name": "home", "namespace": "vision"}, "status": status}
+    cluster = structs.replace(load("ml50"), volume_backups=(backup,))
+    (found,) = last_volumes(cluster, [] if status is None else [source], NOW)
+    return found
+
+
+def test_the_last_good_run_and_the_one_that_runs() -> None:
+    found = told({"lastSyncTime": ago(12), "lastSyncStartTime": ago(0.5)})
+    assert (found.copy.good, found.copy.running, found.causes) == (ago(12), ago(0.5), ())
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        (None, "there is no ReplicationSource home in namespace vision"),
+        ({}, "no run was good yet"),
+        ({"lastSyncTime": ago(49)}, "its last good run ended 49 hours ago, and it should run by `0 0 * * *`"),
+        (
+            {
+                "lastSyncTime": ago(12),
+                "latestMoverStatus": {"result": "Failed", "logs": "restic\nERROR: incorrect password\n\n"},
+            },
+            "its last mover failed: ERROR: incorrect password",
+        ),
+        (
+            {
+                "lastSyncTime": ago(12),
+                "conditions": [{"type": "Synchronizing", "reason": "Error", "message": "no snapshot class"}],
+            },
+            "VolSync says: no snapshot class",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_where_to_look(status: dict[str, Any] | None, why: str) -> None:
+    (cause,) = told(status).causes
+    assert cause.why == why
+    assert cause.command == "kubectl describe replicationsource home --namespace vision"
+
+
+def test_what_rests_is_said_to_rest() -> None:
+    (cause,) = told({}, structs.replace(NIGHTLY, suspended=True)).causes
+    assert cause.why == "it is suspended in the cluster file"
