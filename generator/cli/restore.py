@@ -40,19 +40,32 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     context: str | None,
     directory: Path,
 ) -> int:
-    """Bring a bucket of Ceph back from its backup.
+    """Bring a bucket of Ceph, or a volume of a team, back from its backup.
 
-    BUCKET is the bucket, or the name of its backup. All of it is copied into a new bucket and compared there with the
+    BUCKET is the bucket, or the name of its backup. Of a volume it is the name of its backup: it is brought back into a
+    new claim, and compared there with the backup, file by file.
+
+    All of it is copied into a new bucket and compared there with the
     backup, object by object; the live bucket stays as it is. Once you have looked, --switch writes to the live bucket
     what is missing or damaged in it, or all. Nothing is deleted anywhere. A run that was stopped is gone on with by the
     same command. Exit codes: 0 it is there and proven, 1 it failed, 2 that is unknown.
     """
+    from generator.cli.restore_volume import asked_for  # noqa: PLC0415 - as below
+    from generator.cli.restore_volume import restore as restore_volume  # noqa: PLC0415 - as below
     from generator.live.identity import confirm  # noqa: PLC0415 - heavy
+    from generator.live.volume_restore import volume_backup  # noqa: PLC0415 - heavy
     from generator.live.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
     from generator.live.workflows.restoring import plan, restore, with_room  # noqa: PLC0415 - heavy
     from generator.live.workflows.submitting import begin  # noqa: PLC0415 - heavy
 
     cluster, now = usable(only(root_of(directory), names)), moment_now()
+    if volume := volume_backup(cluster, bucket):
+        wanted = asked_for(cluster, volume, now, at=at, into=into, switch=switch)
+        there = running(kubeconfig, context)
+        confirm(there, cluster)
+        if not yes:
+            _ask()
+        return restore_volume(there, cluster, wanted)
     asked = restore(cluster, bucket, now, at=at, into=into, switch=switch)
     place = Place(running(kubeconfig, context), namespaces(cluster))
     confirm(place.running, cluster)

@@ -52,6 +52,8 @@ ABOUT_ONE = {
     "live/workflows/restoring.py": {"ceph_cluster", "rook_ceph", "workflows"},
     "live/workflows/room.py": {"rook_ceph"},
     "live/status/last_backups.py": {"workflows"},
+    "live/status/last_volumes.py": {"volsync"},
+    "live/volume_restore.py": {"volsync"},
     "live/use/use.py": {"kube_prometheus_stack"},
     "layout/projects.py": {"argo_cd"},
     "survey/networks.py": {"calico"},
