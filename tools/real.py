@@ -150,6 +150,7 @@ SIGNALS = (("workflow/executor/osspecific/signal_darwin.go", "workflow/executor/
 HEALTH = (("cmd/workflow-controller/main.go", 'ListenAndServe(":6060"', 'ListenAndServe("127.0.0.1:6060"'),)
 """The workflow controller has no flag for the address of its health check."""
 STORE = "github.com/external-secrets/external-secrets"
+VOLSYNC, RESTIC = "github.com/backube/volsync", "github.com/restic/restic"
 ONLY_FAKES = (
     ("pkg/provider/register/register.go", "import (\n", f'import _ "{STORE}/pkg/provider/fake"\n\n/*\n'),
     ("pkg/provider/register/register.go", 'lockbox"\n)', 'lockbox"\n*/'),
@@ -213,6 +214,16 @@ PROGRAMS = (
     ),
     Program("argoexec", ARGO_WORKFLOWS, "v4.0.2", f"{ARGO_WORKFLOWS}/cmd/argoexec", wrapped, doubled=SIGNALS),
     Program("kubeadm", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kubeadm", wrapped),
+    Program("restic", RESTIC, "v0.18.1", f"{RESTIC}/cmd/restic", wrapped),
+    Program(
+        "volsync",
+        VOLSYNC,
+        "v0.16.0",
+        f"{VOLSYNC}/cmd",
+        wrapped,
+        chart="helm/volsync",
+        kept=(("mover-restic/entry.sh", "mover-restic.sh"),),
+    ),
 )
 
 
