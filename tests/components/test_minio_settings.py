@@ -34,7 +34,9 @@ def test_buckets_and_users_as_the_script_reads_them(ml50: Cluster) -> None:
 )
 def test_rights(access: Any, may: set[str], may_not: set[str]) -> None:
     statements = policy(ObjectUser(name="u", buckets=("a", "b"), access=access))["Statement"]
-    actions = {action.removeprefix("s3:") for statement in statements for action in statement["Action"]}
+    allowed, denied = ([one for one in statements if one["Effect"] == effect] for effect in ("Allow", "Deny"))
+    actions = {action.removeprefix("s3:") for statement in allowed for action in statement["Action"]}
+    assert ("DeleteObject" in actions) == bool(denied)
     assert may <= actions
     assert not may_not & actions
     assert not [action for action in actions if action.startswith("PutBucket") or "*" in action]

@@ -31,10 +31,11 @@ OBJECTS = Objects(
     buckets=(
         Bucket(name="locked", lock=Lock(days=3), expire_versions=9, quota=Quantity.parse("1G")),
         Bucket(name="plain", versioning=False),
+        Bucket(name="versions"),
     ),
     users=(
         ObjectUser(name="copier", buckets=("locked",), access="backup"),
-        ObjectUser(name="author", buckets=("plain",), access="write"),
+        ObjectUser(name="author", buckets=("plain", "versions"), access="write"),
         ObjectUser(name="reader", buckets=("locked",), access="read"),
     ),
 )
@@ -223,6 +224,15 @@ def test_writers_remove_and_readers_only_read(store: Store) -> None:
     assert store.client("pipe", "s/locked/seen", text="data").returncode == 0
     assert store.client("cat", "s/locked/seen", key=reader).stdout == "data"
     assert store.client("pipe", "s/locked/seen", key=reader, text="changed").returncode != 0
+
+
+def test_a_writer_hides_objects_and_removes_no_version(store: Store) -> None:
+    key = login("author")
+    assert store.client("pipe", "s/versions/x", key=key, text="data").returncode == 0
+    assert store.client("rm", "s/versions/x", key=key).returncode == 0
+    assert store.client("rm", "--versions", "--force", "s/versions/x", key=key).returncode != 0
+    assert store.client("undo", "s/versions/x").returncode == 0
+    assert store.client("cat", "s/versions/x").stdout == "data"
 
 
 def test_a_replaced_key_and_a_removed_user_are_shut_out(store: Store, ml50: Cluster) -> None:
