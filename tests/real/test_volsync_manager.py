@@ -305,6 +305,10 @@ def test_only_the_platform_declares_backups_in_a_teams_namespace(manager: "ApiSe
     jane = ("jane", ("system:authenticated",))
     manager.wait("the rule", lambda: manager.create(theirs, by=jane)[0] == 422)
     assert "volumeBackups" in manager.create(theirs, by=jane)[1]
+    everywhere = {**binding, "kind": "ClusterRoleBinding", "metadata": {"name": "olga"}, "roleRef": role}
+    manager.apply({**everywhere, "subjects": [{**subject, "name": "olga"}]})
+    olga = ("olga", ("system:authenticated",))
+    manager.wait("an administrator's right", lambda: manager.create(theirs, by=olga)[0] == 201)
 
 
 @pytest.fixture

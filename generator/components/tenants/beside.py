@@ -2,7 +2,7 @@
 
 from generator.components.component import Manifest
 from generator.components.rook_ceph import BUCKETS
-from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
+from generator.components.tenants.policy import BY_CONTROLLER, CONTROLLER, ENTERING, EVERYWHERE, policy, resources
 from generator.components.volsync.names import GROUP as VOLSYNC
 
 
@@ -36,14 +36,15 @@ def tokens() -> Manifest:
 
 
 def volume_backups() -> Manifest:
-    """Leave backups of volumes and what brings them back to the platform: for whoever writes such an object VolSync
-    starts pods with any claim and any Secret of the namespace, as root where its annotation lets it.
+    """Leave backups of volumes and what brings them back to who may write them everywhere, as Argo CD and
+    administrators may: for whoever writes such an object VolSync starts pods with any claim and any Secret of the
+    namespace, as root where the namespace's annotation lets it.
     """
     return policy(
         "gen-volume-backups",
         [resources(VOLSYNC, ["*"], "CREATE", "UPDATE")],
         validations={
-            BY_CONTROLLER:
+            f"{CONTROLLER} || {EVERYWHERE}":
             "backups of a team's volumes are declared in the cluster file (`volumeBackups`), and brought back by the "
             "platform's people",
         },
