@@ -74,8 +74,8 @@ DEFINITION = Definition(
         OperatedKind(
             kind="ReplicationSource",
             group=GROUP,
+            # Not the claim: it is the team's, who makes it when it likes.
             names=(
-                ("PersistentVolumeClaim", "spec.sourcePVC", OWN),
                 ("Secret", "spec.restic.repository", OWN),
                 ("StorageClass", "spec.restic.storageClassName"),
                 ("StorageClass", "spec.restic.cacheStorageClassName"),
