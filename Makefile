@@ -45,7 +45,7 @@ test: $(DEVELOP)
 
 # Programs and sources, built or fetched once: what the tests against real programs need, then also what twins do.
 real-programs: $(DEVELOP)
-	$(BIN)/python tools/real.py helm registry mc etcd etcdctl etcdutl age minio kube-apiserver kubeadm external-secrets >/dev/null
+	$(BIN)/python tools/real.py helm registry mc etcd etcdctl etcdutl age minio kube-apiserver kubeadm external-secrets restic volsync >/dev/null
 	$(BIN)/python tools/containerd_loader.py >/dev/null
 	$(BIN)/python tools/sources.py mpi-operator gateway-api >/dev/null
 
