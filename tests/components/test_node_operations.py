@@ -16,14 +16,15 @@ from msgspec import structs
 from reference import without_backups
 
 from generator.components.node_operations import DEFINITION, node_operations
-from generator.components.node_operations.facts import FACTS, OF_POOL, config_maps
-from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL
+from generator.components.node_operations.facts import FACTS, OF_POOL, config_maps, upgrade_facts
+from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, UPGRADE
 from generator.components.node_operations.rights import rights
-from generator.components.node_operations.templates import FILES, burn_in_job, expansion, removal, scripts
+from generator.components.node_operations.templates import FILES, burn_in_job, expansion, removal, scripts, upgrade
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 
-TEMPLATES = {EXPANSION: expansion(), REMOVAL: removal()}
+TEMPLATES = {EXPANSION: expansion(), REMOVAL: removal(), UPGRADE: upgrade()}
+SCRIPT = {EXPANSION: "expansion", REMOVAL: "removal", UPGRADE: "upgrade"}
 
 
 def facts(cluster: Cluster) -> dict[str, dict[str, Any]]:
@@ -58,12 +59,12 @@ def test_objects_are_accepted(ml50: Cluster) -> None:
 def test_every_step_is_one_of_its_script_and_told_every_parameter(name: str) -> None:
     template = TEMPLATES[name]
     known = re.search(
-        r"^STEPS = \{(.*?)^\}",
-        read_text(f"node_operations/{name.removeprefix('node-')}.py.txt"),
+        r"^STEPS = \{(.*?)\}",
+        read_text(f"node_operations/{SCRIPT[name]}.py.txt"),
         re.MULTILINE | re.DOTALL,
     )
     assert known
-    assert steps(template) == set(re.findall(r'^    "([\w-]+)":', known[1], re.MULTILINE))
+    assert steps(template) == set(re.findall(r'"([\w-]+)":', known[1]))
     said = {one["name"] for one in template["spec"]["arguments"]["parameters"]}
     for one in template["spec"]["templates"]:
         if "container" in one:
@@ -72,16 +73,23 @@ def test_every_step_is_one_of_its_script_and_told_every_parameter(name: str) -> 
             assert ("STATUS" in given) == (one["name"] == "report")
 
 
-@pytest.mark.parametrize(("name", "files"), [(EXPANSION, ("expansion", "trying")), (REMOVAL, ("removal", "draining"))])
+READ = {
+    EXPANSION: ("expansion", "trying", "ceph"),
+    REMOVAL: ("removal", "draining"),
+    UPGRADE: ("upgrade", "upgrading", "planning", "draining", "ceph"),
+}
+
+
+@pytest.mark.parametrize(("name", "files"), READ.items())
 def test_variables_that_scripts_read_are_given(name: str, files: tuple[str, ...]) -> None:
     texts = "".join(read_text(f"node_operations/{file}.py.txt") for file in files)
     containers = [one["container"] for one in TEMPLATES[name]["spec"]["templates"] if "container" in one]
     given = {each["name"] for one in containers for each in one["env"]}
-    assert set(re.findall(r'os\.environ(?:\.get\(|\[)"(\w+)"', texts)) <= given
+    assert set(re.findall(r'(?:os\.environ(?:\.get\(|\[)|said\()"(\w+)"', texts)) <= given | {"STATUS"}
     assert f"/scripts/{files[0]}.py" in containers[0]["command"]
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", [EXPANSION, REMOVAL])
 def test_no_step_runs_on_the_node_that_it_is_about(name: str) -> None:
     for one in TEMPLATES[name]["spec"]["templates"]:
         if "container" in one:
@@ -94,7 +102,8 @@ def test_no_step_runs_on_the_node_that_it_is_about(name: str) -> None:
 
 
 def test_what_stops_jobs_does_so_one_node_after_the_other() -> None:
-    assert {"name": "node-disruption"} in TEMPLATES[REMOVAL]["spec"]["synchronization"]["mutexes"]
+    for name in (REMOVAL, UPGRADE):
+        assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     assert {"name": "node-disruption"} not in TEMPLATES[EXPANSION]["spec"]["synchronization"]["mutexes"]
     (let_in,) = [one for one in TEMPLATES[EXPANSION]["spec"]["templates"] if one["name"] == "let-in"]
     assert let_in["synchronization"]["mutexes"] == [{"name": "ceph"}]
@@ -123,19 +132,41 @@ def test_steps_know_of_a_node_what_the_file_says(ml50: Cluster) -> None:
 def test_without_ceph_and_teams_steps_ask_for_neither(ml50: Cluster) -> None:
     plain = structs.replace(ml50, teams=(), storage=structs.replace(ml50.storage, ceph=None))
     assert not any(one[what] for one in facts(plain).values() for what in ("queues", "ceph", "unowned", "monitors"))
-    groups = {group for one in rights(plain) if "rules" in one for rule in one["rules"] for group in rule["apiGroups"]}
-    assert groups == {"", "storage.k8s.io"}
-    assert {one["metadata"].get("namespace") for one in rights(plain)} == {None}
+    rules = [rule for one in rights(plain) if "rules" in one for rule in one["rules"]]
+    groups = {group for rule in rules for group in rule.get("apiGroups", ())}
+    assert groups == {"", "storage.k8s.io", "policy", "apps", "argoproj.io"}
+    assert {one["metadata"].get("namespace") for one in rights(plain)} == {None, "minio", "etcd-backup"}
+    assert {one["metadata"].get("namespace") for one in rights(without_backups(plain))} == {None, "minio"}
 
 
 def test_nodes_are_changed_by_name_and_never_deleted(ml50: Cluster) -> None:
     names = [machine.name for machine in ml50.machines]
     for role in (one for one in rights(ml50) if one["kind"] == "ClusterRole"):
         writes = [rule for rule in role["rules"] if not set(rule["verbs"]) <= {"get", "list"}]
-        of_nodes = [rule for rule in role["rules"] if rule["resources"] == ["nodes"] and rule in writes]
+        of_nodes = [rule for rule in role["rules"] if rule.get("resources") == ["nodes"] and rule in writes]
         assert [(rule["verbs"], rule["resourceNames"]) for rule in of_nodes] == [(["patch"], names)]
         assert {verb for rule in writes for verb in rule["verbs"]} <= {"create", "get", "list", "patch"}
-        assert not [rule for rule in role["rules"] if "secrets" in rule["resources"]]
+        assert not [rule for rule in role["rules"] if "secrets" in rule.get("resources", ())]
+
+
+def test_an_upgrade_is_told_what_the_file_says(ml50: Cluster) -> None:
+    made = node_operations(ml50)
+    (one,) = [one for one in made.objects if one["metadata"]["name"] == UPGRADE and one["kind"] == "ConfigMap"]
+    facts = json.loads(one["data"]["facts"])
+    assert (facts["version"], facts["control-plane"]) == ("1.35.3", ["cp-1", "cp-2", "cp-3"])
+    assert facts["backup"] == {"namespace": "etcd-backup", "runs": "gen.internal/backup=etcd"}
+    assert "registry.k8s.io/kube-apiserver:v1.35.3" in facts["images"]
+    plain = upgrade_facts(without_backups(ml50))
+    assert json.loads(plain["data"]["facts"])["backup"] is None
+
+
+def test_who_upgrades_stays_on_the_control_plane_where_it_can() -> None:
+    for one in TEMPLATES[UPGRADE]["spec"]["templates"]:
+        if "container" in one:
+            (rather,) = one["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+            (key,) = rather["preference"]["matchExpressions"]
+            assert (key["key"], key["operator"]) == ("node-role.kubernetes.io/control-plane", "Exists")
+            assert one["tolerations"][0]["key"] == key["key"]
 
 
 def test_the_namespace_is_restricted(ml50: Cluster) -> None:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from generator.components.ceph_cluster import ceph_cluster
+from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations import node_operations
-from generator.components.node_operations.names import NAMESPACE
+from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, UPGRADE
 from generator.components.node_operations.templates import scripts
 from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.rook_ceph import NAMESPACE as ROOK
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 MIRRORED = "mirror.example.org/library/python:3"
 NODES = "/api/v1/nodes"
+OPERATIONS = {"expansion": EXPANSION, "removal": REMOVAL, "upgrade": UPGRADE}
+"""Names of operations by their scripts."""
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:"
 TIMES = {
     "ANSWER_PORT": "",
@@ -35,6 +39,10 @@ TIMES = {
     "STORAGE_SECONDS": "120",
     "GANG_SECONDS": "0",
     "DRAIN_SECONDS": "120",
+    "NODE_SECONDS": "120",
+    "STEADY_SECONDS": "0.5",
+    "BACKUP_HOURS": "2",
+    "AT_ONCE": "1",
     "MOMENT": "0.2",
 }
 
@@ -57,14 +65,15 @@ class Steps:
         """
         made = node_operations(cluster)
         self.api.namespace(NAMESPACE, {"pod-security.kubernetes.io/enforce": security})
-        self.api.namespace(ROOK)
+        for name in (ROOK, MINIO, BACKUPS):
+            self.api.namespace(name)
         assert cluster.storage.scratch
         shared = [one for each in made.operations for one in each.templates if one["kind"] == "ConfigMap"]
         self.twin.bring([*made.base, *made.objects, *shared, storage_class(cluster.storage.scratch)])
         self.api.install("rook/v1.20.6/crds")
         (ceph,) = [one for one in ceph_cluster(cluster).objects if one["kind"] == "CephCluster"]
         self.twin.bring([ceph])
-        for name in ("node-expansion", "node-removal"):
+        for name in OPERATIONS.values():
             self.account(name)
         container = {"name": "main", "image": MIRRORED, "securityContext": UNPRIVILEGED}
         metadata = {"name": "step", "namespace": NAMESPACE}
@@ -80,17 +89,19 @@ class Steps:
         (folder / "token").write_text(config["users"][0]["user"]["token"])
         (folder / "ca.crt").write_bytes(self.api.address.certificate.read_bytes())
 
-    def begin(self, operation: str, step: str, node: str, **told: str) -> "subprocess.Popen[str]":
+    def begin(self, operation: str, step: str, node: str = "", **told: str) -> "subprocess.Popen[str]":
         """Begin a step."""
         env = {
             **os.environ,
             **TIMES,
             "KUBERNETES_SERVICE_HOST": "127.0.0.1",
             "KUBERNETES_SERVICE_PORT": str(self.api.address.port),
-            "ACCOUNT": str(self.folder / f"node-{operation}"),
+            "ACCOUNT": str(self.folder / OPERATIONS[operation]),
             "NODE": node,
-            "RUN": f"node-{operation}-x7k2p",
+            "RUN": f"{OPERATIONS[operation]}-x7k2p",
             "STATUS": "Succeeded",
+            "POOLS": "",
+            "LEAVE": "",
             "TOLD": str(self.folder),
             "POD": "step",
             **told,
@@ -99,20 +110,20 @@ class Steps:
         pipe = subprocess.PIPE
         return subprocess.Popen(command, env=env, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
-    def step(self, operation: str, step: str, node: str, **told: str) -> tuple[int, str]:
+    def step(self, operation: str, step: str, node: str = "", **told: str) -> tuple[int, str]:
         """Run a step: its exit code, and what it said."""
         process = self.begin(operation, step, node, **told)
-        said, _ = process.communicate(timeout=240)
+        said, _ = process.communicate(timeout=float(told.get("PATIENCE", "240")))
         assert "Traceback" not in said, said
         return process.returncode, said
 
-    def good(self, operation: str, step: str, node: str, **told: str) -> str:
+    def good(self, operation: str, step: str, node: str = "", **told: str) -> str:
         """Run a step that must succeed; what it said."""
         code, said = self.step(operation, step, node, **told)
         assert code == 0, said
         return said
 
-    def refused(self, operation: str, step: str, node: str, **told: str) -> str:
+    def refused(self, operation: str, step: str, node: str = "", **told: str) -> str:
         """Run a step that must end with a verdict; what it said."""
         code, said = self.step(operation, step, node, **told)
         assert (code, "FAILED: " in said) == (2, True), said
@@ -219,7 +230,7 @@ class Steps:
 
 def audit_policy() -> str:
     """Return the policy that writes down what the steps ask, and nothing else."""
-    users = [f"{ACCOUNT}{name}" for name in ("node-expansion", "node-removal")]
+    users = [f"{ACCOUNT}{name}" for name in OPERATIONS.values()]
     rules = [{"level": "Metadata", "users": users, "omitStages": ["RequestReceived"]}, {"level": "None"}]
     return yaml.safe_dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules})
 
@@ -231,18 +242,18 @@ def asked(log: Path) -> Iterator[tuple[str, str, str, str, str, bool]]:
     for line in log.read_text().splitlines():
         one = json.loads(line)
         what = one.get("objectRef") or {}
-        resource = "/".join(filter(None, (what.get("resource"), what.get("subresource"))))
+        resource = "/".join(filter(None, (what.get("resource"), what.get("subresource")))) or one["requestURI"]
         allowed = one["annotations"]["authorization.k8s.io/decision"] == "allow"
         name = one["user"]["username"].removeprefix(ACCOUNT)
         yield name, one["verb"], what.get("apiGroup", ""), resource, what.get("namespace", ""), allowed
 
 
-def granted(cluster: Cluster) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield what accounts may: the role's name, a verb, the API group, the resource, in which namespace."""
+def granted(cluster: Cluster, *names: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield what accounts of these names may: the name, a verb, the API group, the resource, in which namespace."""
     made = node_operations(cluster)
     for role in (one for one in (*made.base, *made.objects) if one["kind"] in ("Role", "ClusterRole")):
-        for rule in role["rules"]:
+        for rule in role["rules"] if role["metadata"]["name"] in names else ():
             for verb in rule["verbs"]:
-                for resource in rule["resources"]:
+                for resource in rule.get("resources", rule.get("nonResourceURLs")):
                     space = role["metadata"].get("namespace", "")
-                    yield role["metadata"]["name"], verb, rule["apiGroups"][0], resource, space
+                    yield role["metadata"]["name"], verb, rule.get("apiGroups", [""])[0], resource, space

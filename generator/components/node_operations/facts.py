@@ -4,15 +4,19 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components import ceph_csi_drivers, csi_nfs, gpu_operator, rdma
+from generator.components import ceph_csi_drivers, csi_nfs, etcd_backup, gpu_operator, rdma
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
+from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.kubeadm.bootstrap_images import bootstrap_images
 from generator.components.kubeadm.labels import Marks, marks
-from generator.components.node_operations.names import NAMESPACE, labels
+from generator.components.node_operations.names import NAMESPACE, UPGRADE, labels
 from generator.components.parts import taint_entry
 from generator.components.queues import remainder
+from generator.components.workflows.scheduled import BACKUP, label
 from generator.model.capacity import osds
 from generator.model.cluster import Cluster
+from generator.model.mirror import at_mirror
 from generator.model.nodes import Machine
 
 FACTS = f"{OWN_LABELS}/facts"
@@ -37,6 +41,29 @@ def config_maps(cluster: Cluster) -> Iterator[Manifest]:
             },
             "data": {OF_POOL: _line(of_pool(cluster, pool)), **lines},
         }
+
+
+def upgrade_facts(cluster: Cluster) -> Manifest:
+    """Return what an upgrade of Kubernetes is told: the version, the control plane in order, images, the backup."""
+    facts = {
+        "version": cluster.kubernetes.version,
+        "control-plane": [machine.name for machine in cluster.control_plane],
+        "images": [at_mirror(one.image, cluster.site.images) for one in bootstrap_images(cluster)],
+        "backup": _backup(cluster),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": UPGRADE, "namespace": NAMESPACE, "labels": {**labels(UPGRADE), FACTS: "upgrade"}},
+        "data": {"facts": _line(facts)},
+    }
+
+
+def _backup(cluster: Cluster) -> Manifest | None:
+    """Return where runs are found that brought snapshots of etcd away."""
+    if not etcd_backup.DEFINITION.wanted(cluster) or not cluster.kubernetes.etcd.backup:
+        return None
+    return {"namespace": BACKUPS, "runs": f"{label(BACKUP)}={cluster.kubernetes.etcd.backup.name}"}
 
 
 def _line(facts: dict[str, Any]) -> str:

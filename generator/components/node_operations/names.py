@@ -1,7 +1,7 @@
 """Where operations on nodes run, and what their objects are known by."""
 
 NAMESPACE = "node-operations"
-EXPANSION, REMOVAL = "node-expansion", "node-removal"
+EXPANSION, REMOVAL, UPGRADE = "node-expansion", "node-removal", "kubernetes-upgrade"
 SCRIPTS = "node-operations-scripts"
 
 

@@ -2,23 +2,44 @@
 
 from collections.abc import Iterator
 
+from generator.components import etcd_backup
 from generator.components.component import Manifest
-from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, labels
+from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.minio.layout import NAMESPACE as MINIO
+from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, UPGRADE, labels
 from generator.components.rbac import binding, role, rule
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
 
 
 def rights(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield the roles of both operations, each with its binding."""
+    """Yield the roles of all operations, each with its binding."""
     marked = rule("", ["nodes"], ["patch"], [one.name for one in cluster.machines])
     listed = rule("", ["nodes"], ["get", "list"])
-    yield from _bound(EXPANSION, [listed, marked, rule("storage.k8s.io", ["csinodes"], ["get"])])
+    registered = rule("storage.k8s.io", ["csinodes"], ["get"])
+    yield from _bound(EXPANSION, [listed, marked, registered])
     yield from _bound(REMOVAL, [rule("", ["nodes"], ["get"]), marked, *_emptying(cluster)])
+    yield from _bound(UPGRADE, [listed, marked, registered, *_emptying(cluster), *_judging()])
+    yield from _inside(cluster)
+
+
+def _inside(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield what operations see of other components."""
+    health = rule("ceph.rook.io", ["cephclusters"], ["get"])
     if cluster.storage.ceph:
-        seen = [rule("apps", ["deployments"], ["list"]), rule("ceph.rook.io", ["cephclusters"], ["get"])]
         for name in (EXPANSION, REMOVAL):
-            yield from _bound(name, seen, namespace=ROOK)
+            yield from _bound(name, [rule("apps", ["deployments"], ["list"]), health], namespace=ROOK)
+        yield from _bound(UPGRADE, [health], namespace=ROOK)
+    if cluster.storage.objects:
+        yield from _bound(UPGRADE, [rule("apps", ["statefulsets"], ["list"])], namespace=MINIO)
+    if etcd_backup.DEFINITION.wanted(cluster):
+        yield from _bound(UPGRADE, [rule("argoproj.io", ["workflows"], ["list"])], namespace=BACKUPS)
+
+
+def _judging() -> Iterator[Manifest]:
+    """Yield what tells whether something stands against an upgrade."""
+    yield rule("policy", ["poddisruptionbudgets"], ["list"])
+    yield {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
 
 
 def _emptying(cluster: Cluster) -> Iterator[Manifest]:

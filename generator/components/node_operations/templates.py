@@ -1,18 +1,22 @@
-"""The WorkflowTemplates of both operations, and the scripts that their steps run."""
+"""The WorkflowTemplates of all operations, and the scripts that their steps run."""
 
 import json
 from functools import cache
 
 from generator.components.component import Manifest
-from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, SCRIPTS, labels
+from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, SCRIPTS, UPGRADE, labels
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects, read_text
 
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
-FILES = ("api.py", "burn_in.py", "ceph.py", "draining.py", "expansion.py", "removal.py", "trying.py")
+FILES = (
+    "api.py", "burn_in.py", "ceph.py", "draining.py", "expansion.py", "members.py", "offering.py", "planning.py",
+    "removal.py", "trying.py", "upgrade.py", "upgrading.py",
+)  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 DAY = 24 * 60 * 60
 
 
@@ -36,21 +40,46 @@ def burn_in_job() -> Manifest:
 @cache
 def expansion() -> Manifest:
     """Return the template that takes a node into the cluster."""
-    return _template("expansion.yaml", EXPANSION, "expansion.py")
+    return _template("expansion.yaml", EXPANSION, "expansion.py", other_nodes())
 
 
 @cache
 def removal() -> Manifest:
     """Return the template that empties a node."""
-    return _template("removal.yaml", REMOVAL, "removal.py")
+    return _template("removal.yaml", REMOVAL, "removal.py", other_nodes())
 
 
-def _template(file: str, name: str, script: str) -> Manifest:
+@cache
+def upgrade() -> Manifest:
+    """Return the template that upgrades Kubernetes."""
+    return _template("upgrade.yaml", UPGRADE, "upgrade.py", control_plane())
+
+
+def other_nodes() -> Manifest:
+    """Return that a step runs on any node but the one that it is about."""
+    other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["{{workflow.parameters.node}}"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [other]}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+def control_plane() -> Manifest:
+    """Return that a step rather runs on the control plane, which is upgraded first: it stays where it is, also while
+    its own node is upgraded.
+    """
+    serves = {"matchExpressions": [{"key": CONTROL_PLANE, "operator": "Exists"}]}
+    terms = [{"weight": 100, "preference": serves}]
+    return {
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}},
+        "tolerations": [{"key": CONTROL_PLANE, "operator": "Exists", "effect": "NoSchedule"}],
+    }
+
+
+def _template(file: str, name: str, script: str, place: Manifest) -> Manifest:
     """Return a template whole: each of its steps without content is a pod that runs the script with the step's name."""
     (made,) = read_objects(f"node_operations/{file}")
     spec = made["spec"]
     given = [one["name"] for one in spec["arguments"]["parameters"]]
-    templates = [one if "steps" in one else _step(one, script, given) for one in spec["templates"]]
+    templates = [one if "steps" in one else place | _step(one, script, given) for one in spec["templates"]]
     whole = {
         **spec,
         # A month: somebody may ask what was done to a node.
@@ -69,12 +98,9 @@ def _template(file: str, name: str, script: str) -> Manifest:
 
 
 def _step(own: Manifest, script: str, given: list[str]) -> Manifest:
-    """Return the pod of a step. It is told all parameters, and runs on any node but the one that it is about."""
-    other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["{{workflow.parameters.node}}"]}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [other]}]}
+    """Return the pod of a step. It is told all parameters."""
     return {
         **own,
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
         "retryStrategy": retries(),
         "container": {
             "image": IMAGE,
