@@ -1,5 +1,6 @@
 """What the real kubeadm says to its files in the bootstrap folder."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import yaml
 from validation.build import Loader
 from validation.clusters import CLUSTERS, variation
 
-from generator.components.kubeadm.init import DISCOVERY_FILE
+from generator.components.kubeadm.init import DISCOVERY_FILE, PATCHES
 from generator.layout.bootstrap import bootstrap
 
 pytest_plugins = ["apiserver"]
@@ -84,3 +85,43 @@ def test_a_join_file_without_its_discovery_file_is_refused(kubeadm: str, tmp_pat
     content = yaml.load(text, Loader)
     content["discovery"]["file"]["kubeConfigPath"] = str(tmp_path / "absent")
     assert "absent" in said(kubeadm, tmp_path, yaml.safe_dump(content))
+
+
+def dry_run(kubeadm: str, folder: Path, words: str, *, patched: bool = True) -> tuple[str, str]:
+    """Upgrade a GPU node as kubeadm would: it makes up a cluster of 1.35.0 where it has none. Return what it says, and
+    the configuration that kubelet would have. Where it is not `patched`, the file names no patches.
+    """
+    made = bootstrap(variation("ml50", {}))
+    below = f"clusters/ml50/bootstrap/node/pools/gpu-training{PATCHES}/"
+    (folder / "patches").mkdir()
+    for path, content in made.items():
+        if path.startswith(below):
+            (folder / "patches" / path.removeprefix(below)).write_bytes(content)
+    content = yaml.load(made["clusters/ml50/bootstrap/kubeadm/upgrade.yaml"], Loader)
+    for how in ("apply", "node"):
+        assert content[how]["patches"] == {"directory": PATCHES}
+        content[how] |= {"patches": {"directory": str(folder / "patches")} if patched else None}
+    (folder / "upgrade.yaml").write_text(yaml.safe_dump(content))
+    (folder / "dry").mkdir()
+    command = [kubeadm, "upgrade", *words.split(), "--dry-run", "--ignore-preflight-errors=all"]
+    command += [f"--config={folder}/upgrade.yaml", f"--kubeconfig={folder}/none"]
+    env = {**os.environ, "KUBEADM_UPGRADE_DRYRUN_DIR": str(folder / "dry")}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, (folder / "dry/config.yaml").read_text()
+
+
+@pytest.mark.parametrize("words", ["apply --yes", "node"])
+def test_an_upgrade_keeps_the_patches_of_a_gpu_node_and_asks_nothing(kubeadm: str, tmp_path: Path, words: str) -> None:
+    said, kubelet = dry_run(kubeadm, tmp_path, words)
+    assert "cpuManagerPolicy: static" in kubelet
+    if "apply" in words:
+        assert 'You have chosen to upgrade the cluster version to "v1.35.3"' in said
+        for part in ("kube-apiserver", "kube-controller-manager", "kube-scheduler"):
+            assert f"image: registry.k8s.io/{part}:v1.35.3" in said
+
+
+def test_an_upgrade_without_the_file_s_patches_loses_them(kubeadm: str, tmp_path: Path) -> None:
+    """The control: kubeadm itself adds nothing of them."""
+    _, kubelet = dry_run(kubeadm, tmp_path, "node", patched=False)
+    assert "cpuManagerPolicy: static" not in kubelet
