@@ -51,6 +51,8 @@ def node_files(cluster: Cluster) -> Files:
     for pool in cluster.pools:
         for folder in _folders(cluster, pool):
             found |= static_folder(f"kubeadm/nodes/{folder}", "node", "pools", pool)
+    if cluster.kubernetes.upgrades == "timer":
+        found |= static_folder("kubeadm/nodes/upgrades", "node", "all")
     for name in ("prepare.sh", "encryption-key.sh", "discovery.sh"):
         found[Place("node", name)] = static(f"kubeadm/{name}")
     return found

@@ -1,0 +1,137 @@
+"""The script that upgrades a machine when its Node asks: a folder stands for the root, programs only tell."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+from nodeworld import PreparedNode
+
+from generator.model.cluster import Cluster
+
+ASKED = "node 1.35.3 2026-11-23T15:00:00Z"
+
+
+class Machine(PreparedNode):
+    """A node that was prepared. What its Node says is in the file `asked`; what it answered in `answered`."""
+
+    def __init__(self, place: Path, cluster: Cluster) -> None:
+        super().__init__(place, cluster)
+        told = f'echo "${{0##*/}} $*" >>{place}/calls'
+        self.program("kubectl", f"case $1 in get) cat {place}/asked ;; *) {told} ;; esac")
+        self.program("apt-get", told)
+        self.program("hostname", "echo GPU-01")
+        self.program("kubeadm", f'case $1 in version) echo v1.34.6 ;; *) {told}; [ ! -e {place}/full ] || '
+                     '{ echo "no space left on device"; exit 1; } ;; esac')  # fmt: skip
+        self.asks(ASKED)
+        done = self.prepare("gpu-training")
+        assert done.returncode == 0, done.stderr
+        (place / "calls").unlink()
+
+    def asks(self, words: str, *, cordoned: bool = True) -> None:
+        (self.place / "asked").write_text(f"{'true' if cordoned else ''}|{words}")
+
+    def run(self) -> "subprocess.CompletedProcess[str]":
+        """Run the script once, as the timer does."""
+        env = {**os.environ, "PATH": f"{self.place}/bin:{os.environ['PATH']}", "GEN_ROOT": str(self.root)}
+        command = ["sh", str(self.root / "usr/local/sbin/node-upgrade.sh")]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    def told(self) -> list[str]:
+        """What was run, without what prepare.sh runs; and forget it."""
+        file = self.place / "calls"
+        lines = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return [
+            one
+            for one in lines
+            if one.split()[0] in ("apt-get", "kubeadm", "kubectl")
+            or one.endswith(("restart containerd", "restart kubelet"))
+        ]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, ml50: Cluster) -> Machine:
+    timed = structs.replace(ml50, kubernetes=structs.replace(ml50.kubernetes, upgrades="timer"))
+    return Machine(tmp_path, timed)
+
+
+def answer(words: str) -> str:
+    return f"kubectl annotate --overwrite node gpu-01 gen.internal/upgrade-answer={ASKED}: {words}"
+
+
+def test_a_machine_is_upgraded_in_order_and_tells_so(machine: Machine) -> None:
+    done = machine.run()
+    assert done.returncode == 0, done.stderr
+    file = machine.place / "kubeadm/upgrade.yaml"
+    install = "apt-get install --yes --quiet --allow-change-held-packages"
+    assert machine.told() == [
+        "apt-get update --quiet",
+        f"{install} kubeadm=1.35.3-*",
+        "systemctl restart containerd",
+        f"kubeadm upgrade node --config {file}",
+        "apt-get update --quiet",
+        f"{install} kubelet=1.35.3-* kubectl=1.35.3-*",
+        "systemctl restart kubelet",
+        answer("done"),
+    ]
+    assert machine.run().returncode == 0
+    assert machine.told() == [answer("done")], "what was done is only told again: nobody may have heard it"
+
+
+def test_the_first_of_the_control_plane_applies_without_a_question(machine: Machine) -> None:
+    machine.asks(ASKED.replace("node", "apply"))
+    machine.run()
+    assert f"kubeadm upgrade apply --yes --config {machine.place}/kubeadm/upgrade.yaml" in machine.told()
+
+
+@pytest.mark.parametrize(
+    ("asked", "cordoned", "why"),
+    [
+        ("node 1.36.0 now", True, "says 1.35.3: bring the files of bootstrap/ to this node first"),
+        (ASKED, False, "gpu-01 is not cordoned"),
+    ],
+)
+def test_what_must_not_be_done_is_not_begun(machine: Machine, asked: str, cordoned: bool, why: str) -> None:  # noqa: FBT001
+    machine.asks(asked, cordoned=cordoned)
+    assert machine.run().returncode == 1
+    (told,) = machine.told()
+    assert f"upgrade-answer={asked}: failed: " in told
+    assert told.endswith(why)
+
+
+def test_a_machine_that_is_asked_nothing_does_nothing(machine: Machine) -> None:
+    machine.asks("")
+    assert (machine.run().returncode, machine.told()) == (0, [])
+
+
+def test_what_failed_is_told_with_its_last_words_and_done_when_it_is_asked_anew(machine: Machine) -> None:
+    (machine.place / "full").touch()
+    assert machine.run().returncode == 1
+    told = machine.told()
+    assert told[-1] == answer("failed: kubeadm upgrade: no space left on device")
+    assert not [one for one in told if "kubelet" in one]
+    machine.run()
+    assert machine.told() == [told[-1]], "not tried again before somebody asks"
+    (machine.place / "full").unlink()
+    machine.asks("node 1.35.3 2026-11-23T16:00:00Z")
+    assert machine.run().returncode == 0
+    assert machine.told()[-1].endswith("16:00:00Z: done")
+
+
+def test_a_run_that_was_killed_is_gone_on_with(machine: Machine) -> None:
+    """Killed by its power: nothing says how it ended, and all is done once more."""
+    machine.program("kubeadm", f'echo "kubeadm $*" >>{machine.place}/calls; [ "$1" = version ] || kill -9 $PPID')
+    assert machine.run().returncode == -9
+    assert machine.told()[-1].startswith("kubeadm upgrade node")
+    machine.program("kubeadm", f'echo "kubeadm $*" >>{machine.place}/calls')
+    assert machine.run().returncode == 0
+    assert machine.told()[-1] == answer("done")
+
+
+def test_only_who_asks_for_the_timer_gets_it(ml50: Cluster, tmp_path: Path) -> None:
+    node = PreparedNode(tmp_path, ml50)
+    assert node.prepare("gpu-training").returncode == 0
+    assert "node-upgrade" not in node.calls
+    assert not (node.root / "usr/local/sbin/node-upgrade.sh").exists()
