@@ -1,0 +1,270 @@
+"""A twin of `ml50` that runs an older Kubernetes, and machines that do what their Nodes ask for.
+
+No machine is behind these nodes. What the stand-in does for one is all that an upgrade of it would show: kubelet's
+version, on the control plane the image of its API server, and whether the node comes back. It reads and writes the Node
+as its kubelet, with a kubelet's rights.
+"""
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from nodesteps import NODES, Steps
+
+from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.node_operations.names import NAMESPACE, UPGRADE
+
+if TYPE_CHECKING:
+    from apiserver import ApiServer
+
+OLD, NEW = "1.34.6", "1.35.3"
+ASKED, ANSWERED, CORDONED = "gen.internal/upgrade", "gen.internal/upgrade-answer", "gen.internal/cordoned-by"
+SYSTEM = "/api/v1/namespaces/kube-system/pods"
+RUNS = f"/apis/argoproj.io/v1alpha1/namespaces/{BACKUPS}/workflows"
+Object = dict[str, Any]
+
+
+class Ask(NamedTuple):
+    """What a machine was asked, and what the cluster was at that moment: which nodes were away with it, and which pods
+    were on it that should have gone.
+    """
+
+    name: str
+    words: str
+    away: frozenset[str]
+    left: tuple[str, ...]
+
+
+def connection(steps: Steps) -> "ApiServer":
+    """Return a connection of its own: one is not for two threads."""
+    from apiserver import ApiServer
+
+    return ApiServer(steps.api.address.port, steps.api.address.certificate, steps.api.token)
+
+
+class Machines:
+    """All machines of the cluster. `silent` ones never come back, `sick` ones say that it failed."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps, self.api = steps, connection(steps)
+        self.asks: list[Ask] = []
+        self.silent: set[str] = set()
+        self.sick: set[str] = set()
+        self.answered: set[tuple[str, str]] = set()
+        self.over = threading.Event()
+        self.wrong: list[BaseException] = []
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join(timeout=60)
+        self.api.connection.close()
+        assert not self.wrong, self.wrong
+
+    def run(self) -> None:
+        """Look at all nodes again and again."""
+        while not self.over.wait(0.2):
+            try:
+                self.look()
+            except BaseException as error:  # noqa: BLE001 - told by whoever ends it
+                self.wrong.append(error)
+                return
+
+    def look(self) -> None:
+        """Do what is newly asked."""
+        nodes = self.api.request("GET", NODES)[1]["items"]
+        notes = {one["metadata"]["name"]: one["metadata"].get("annotations") or {} for one in nodes}
+        away = frozenset(name for name, each in notes.items() if each.get(CORDONED) == UPGRADE)
+        for name, each in notes.items():
+            if (words := each.get(ASKED)) and (name, words) not in self.answered:
+                self.answered.add((name, words))
+                self.asks.append(Ask(name, words, away, self.left(name)))
+                self.act(name, words)
+
+    def left(self, name: str) -> tuple[str, ...]:
+        """Return the pods of teams on a node."""
+        pods = self.api.request("GET", f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")[1]["items"]
+        return tuple(
+            f"{one['metadata']['namespace']}/{one['metadata']['name']}"
+            for one in pods
+            if "kubernetes.io/config.mirror" not in (one["metadata"].get("annotations") or {})
+            and one["status"].get("phase") not in ("Succeeded", "Failed")
+        )
+
+    def act(self, name: str, words: str) -> None:
+        """Upgrade a machine, or let that fail."""
+        who = (f"system:node:{name}", ("system:nodes", "system:authenticated"))
+        own = self.api.request("GET", f"{NODES}/{name}", by=who)[1]
+        assert own["metadata"]["annotations"][ASKED] == words, own
+        if name in self.sick:
+            told = {"metadata": {"annotations": {ANSWERED: f"{words}: failed: kubeadm: no space left on device"}}}
+            code, answer = self.api.request("PATCH", f"{NODES}/{name}", told, by=who, patch="merge-patch+json")
+            assert code == 200, answer
+            return
+        self.report(name, words.split()[1], who)
+
+    def report(self, name: str, version: str, who: Any) -> None:
+        """Let kubelet report a version; where it never comes back, be not Ready with it."""
+        if name in self.silent:
+            down = {"metadata": {"annotations": {"twin.test/down": "1"}}}
+            assert self.api.request("PATCH", f"{NODES}/{name}", down, patch="merge-patch+json")[0] == 200
+            ready(self.api, name, up=False)
+            return
+        info = {"status": {"nodeInfo": {"kubeletVersion": f"v{version}"}}}
+        code, answer = self.api.request("PATCH", f"{NODES}/{name}/status", info, by=who, patch="merge-patch+json")
+        assert code == 200, answer
+        if name.startswith("cp-"):
+            control_plane_pods(self.api, name, version)
+
+
+def ready(api: "ApiServer", name: str, *, up: bool) -> None:
+    """Let a node be Ready, or not."""
+    condition = {"type": "Ready", "status": str(up), "reason": "Test", "message": ""}
+    code, answer = api.request(
+        "PATCH", f"{NODES}/{name}/status", {"status": {"conditions": [condition]}}, patch="strategic-merge-patch+json"
+    )
+    assert code == 200, answer
+
+
+def control_plane_pods(api: "ApiServer", node: str, version: str) -> None:
+    """Let the pods run on a control-plane node as kubeadm writes them."""
+    images = {"etcd": "etcd:3.6.6-0", "kube-apiserver": f"kube-apiserver:v{version}"}
+    for part, image in images.items():
+        name = f"{part}-{node}"
+        api.request("DELETE", f"{SYSTEM}/{name}?gracePeriodSeconds=0")
+        api.wait(f"{name} has gone", lambda name=name: api.request("GET", f"{SYSTEM}/{name}")[0] == 404)  # type: ignore[misc]
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": "kube-system",
+                "labels": {"component": part, "tier": "control-plane"},
+                "annotations": {"kubernetes.io/config.mirror": "1"},
+            },
+            "spec": {
+                "nodeName": node,
+                "tolerations": [{"operator": "Exists"}],
+                "containers": [{"name": part, "image": f"registry.k8s.io/{image}"}],
+            },
+        }
+        assert api.create(pod, dry=False) == (201, "")
+
+
+class Site:
+    """The twin, its steps, and its versions."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps, self.api = steps, steps.api
+
+    def prepare(self, drivers: tuple[str, ...]) -> None:
+        """Let be there what an upgrade looks at besides nodes."""
+        self.api.install("argo-workflows/v4.0.2/crds")
+        self.snapshot(minutes=10)
+        self.minio()
+        for one in self.steps.twin.machines:
+            self.steps.register(one["metadata"]["name"], *drivers)
+
+    def older(self, version: str = OLD) -> None:
+        """Let all nodes have an older version, and nothing of a former run."""
+        for one in self.api.items(NODES):
+            name = one["metadata"]["name"]
+            notes = dict.fromkeys((ASKED, ANSWERED, CORDONED, "twin.test/down"))
+            self.steps.patch(f"{NODES}/{name}", {"metadata": {"annotations": notes}, "spec": {"unschedulable": None}})
+            self.steps.status(f"{NODES}/{name}", {"nodeInfo": {"kubeletVersion": f"v{version}"}})
+            if name.startswith("cp-"):
+                control_plane_pods(self.api, name, version)
+
+    def snapshot(self, *, minutes: float) -> None:
+        """Let the newest snapshot of etcd have been taken so long ago, as the backup of that time tells it."""
+        path = f"{RUNS}/backup-etcd-1"
+        self.api.request("DELETE", path)
+        taken = {"name": "taken", "value": str(int(time.time() - minutes * 60))}
+        node = {"id": "a", "name": "a", "type": "Pod", "outputs": {"parameters": [taken]}}
+        run = {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Workflow",
+            "metadata": {"name": "backup-etcd-1", "namespace": BACKUPS, "labels": {"gen.internal/backup": "etcd"}},
+            "spec": {"workflowTemplateRef": {"name": "etcd-backup"}},
+            "status": {"phase": "Succeeded", "nodes": {"a": node}},
+        }
+        code, answer = self.api.request("POST", RUNS, run)
+        assert code == 201, answer
+
+    def minio(self) -> None:
+        """Let MinIO's servers run, one on each of its nodes."""
+        labels = {"app.kubernetes.io/name": "minio"}
+        term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+        pod = {
+            "nodeSelector": {"gen.internal/pool": "nas"},
+            "tolerations": [{"operator": "Exists"}],
+            "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
+            "containers": [{"name": "minio", "image": "registry.example.org/minio:1"}],
+        }
+        template = {"metadata": {"labels": labels}, "spec": pod}
+        spec = {"replicas": 4, "podManagementPolicy": "Parallel", "serviceName": "minio", "template": template}
+        metadata = {"name": "minio", "namespace": "minio"}
+        one = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
+        self.api.apply({**one, "spec": {**spec, "selector": {"matchLabels": labels}}})
+        budget = {"maxUnavailable": 1, "selector": {"matchLabels": labels}}
+        kind = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+        self.api.apply({**kind, "metadata": metadata, "spec": budget})
+        at = "/apis/apps/v1/namespaces/minio/statefulsets/minio"
+        self.api.wait("MinIO runs", lambda: (self.api.get(at).get("status") or {}).get("readyReplicas") == 4)
+
+    def file(self, **facts: Any) -> None:
+        """Let the cluster file that was synced last say something else of upgrades."""
+        path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{UPGRADE}"
+        said = json.loads(self.api.get(path)["data"]["facts"]) | facts
+        self.steps.patch(path, {"data": {"facts": json.dumps(said)}})
+
+    def versions(self) -> set[str]:
+        """Return which versions kubelets report."""
+        return {one["status"]["nodeInfo"]["kubeletVersion"] for one in self.api.items(NODES)}
+
+    def held(self) -> set[str]:
+        """Return the nodes that take no pods."""
+        return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
+
+
+class Watcher:
+    """Who looks at a team's job and at a budget all the time, and remembers what must never be seen."""
+
+    def __init__(self, steps: Steps, team: str, budget: str) -> None:
+        self.api, self.team, self.budget = connection(steps), team, budget
+        self.mixed: list[set[str]] = []
+        self.seen: list[frozenset[str]] = []
+        self.least = 10**6
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join(timeout=60)
+        self.api.connection.close()
+
+    def run(self) -> None:
+        """Look again and again."""
+        while not self.over.wait(0.1):
+            pods = self.api.request("GET", f"/api/v1/namespaces/{self.team}/pods")[1]["items"]
+            alive = {one["metadata"]["uid"] for one in pods if one["status"].get("phase") in ("Pending", "Running")}
+            self.look(alive)
+            at = f"/apis/policy/v1/namespaces/default/poddisruptionbudgets/{self.budget}"
+            self.least = min(self.least, self.api.request("GET", at)[1]["status"]["currentHealthy"])
+
+    def look(self, alive: set[str]) -> None:
+        """Remember pods that are there at the same time; a gang whose member was replaced alone is mixed."""
+        whole = [one for one in self.seen if one & alive]
+        if any(not alive <= one for one in whole if len(one) > 1):
+            self.mixed.append(alive)
+        if len(alive) > 1 and not whole:
+            self.seen.append(frozenset(alive))
