@@ -156,6 +156,12 @@ def control_plane_pods(api: "ApiServer", node: str, version: str) -> None:
         assert api.create(pod, dry=False) == (201, "")
 
 
+def is_ready(pod: Object) -> bool:
+    """Tell whether a pod is Ready."""
+    told = {one["type"]: one["status"] for one in (pod.get("status") or {}).get("conditions") or ()}
+    return told.get("Ready") == "True"
+
+
 class Site:
     """The twin, its steps, and its versions."""
 
@@ -179,6 +185,7 @@ class Site:
             self.steps.status(f"{NODES}/{name}", {"nodeInfo": {"kubeletVersion": f"v{version}"}})
             if name.startswith("cp-"):
                 control_plane_pods(self.api, name, version)
+        self.api.wait("the control plane is Ready", lambda: all(map(is_ready, self.api.items(SYSTEM))))
 
     def snapshot(self, *, minutes: float) -> None:
         """Let the newest snapshot of etcd have been taken so long ago, as the backup of that time tells it."""
@@ -202,7 +209,8 @@ class Site:
         term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
         pod = {
             "nodeSelector": {"gen.internal/pool": "nas"},
-            "tolerations": [{"operator": "Exists"}],
+            # Not of every taint: such a pod would come back to a node that was just emptied.
+            "tolerations": [{"key": "gen.internal/objects", "operator": "Exists"}],
             "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
             "containers": [{"name": "minio", "image": "registry.example.org/minio:1"}],
         }

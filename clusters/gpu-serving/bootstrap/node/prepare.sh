@@ -99,4 +99,13 @@ if [ -f "$root/etc/gen-firewall/rules.nft" ]; then
   systemctl enable gen-firewall.service
 fi
 
+if [ -f "$root/etc/systemd/system/node-upgrade.timer" ]; then
+  echo "9. upgrades of Kubernetes, where this machine's Node asks for them"
+  command -v kubectl >/dev/null || { echo "prepare.sh: install the package \`kubectl\`" >&2; exit 1; }
+  mkdir -p "$root/etc/gen-upgrade"
+  dirname "$here" >"$root/etc/gen-upgrade/folder"
+  echo "$pool" >"$root/etc/gen-upgrade/pool"
+  systemctl enable --now node-upgrade.timer
+fi
+
 echo "ready: $(hostname) as a node of pool $pool"
