@@ -274,6 +274,8 @@ def test_a_run_that_was_killed_is_gone_on_with_and_leaves_no_gang_stopped(site: 
         assert vision.workload("train")["spec"]["active"] is True  # type: ignore[index]
         with contextlib.suppress(AssertionError):
             steps.patch(at, {"metadata": {"finalizers": None}})
+        # What Kueue has let in and not placed yet is on no node: one that is cordoned then is a failed node to Kueue.
+        vision.runs("train", 2)
         steps.good("upgrade", "workers", POOLS="gpu-training", AT_ONCE="5", PATIENCE="600")
     assert len(machines.asks) == 12
     assert [one for one in machines.asks if one.left] == []
