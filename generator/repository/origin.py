@@ -41,7 +41,9 @@ def origin(root: Path, name: str, path: str) -> str:
 
 
 def _sections(loaded: Loaded, cluster: Cluster) -> str:
-    lines = [f"{key:12} {_short(loaded, cluster, (key,))}" for key in map(str, _keys(cluster))]
+    keys = [str(key) for key in _keys(cluster)]
+    width = max(map(len, keys))
+    lines = [f"{key:{width}} {_short(loaded, cluster, (key,))}" for key in keys]
     return "\n".join([f"sections of {loaded.document.file}; `gen explain {loaded.name} SECTION` shows one:", *lines])
 
 
