@@ -4,9 +4,10 @@ Gateway API.
 
 from collections.abc import Iterator
 
+from generator.components.cilium.hubble import NAMESPACE, certificates, hubble
 from generator.components.cilium.listening import listens
 from generator.components.common import CLUSTER_ROLES, CRD, UNWATCHED, replicas
-from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.operated import Api, Made
 from generator.components.parts import resources
@@ -41,7 +42,6 @@ VERSIONS = Versions(
     ),
 )
 
-NAMESPACE = "kube-system"
 SECRETS_NAMESPACE = "cilium-secrets"
 # Where Cilium keeps certificates; the chart would make a namespace of its own.
 OWN_SECRETS = {"create": False, "name": SECRETS_NAMESPACE}
@@ -229,41 +229,6 @@ def workloads(cluster: Cluster) -> Manifest:
             **watched,
         },
     }
-
-
-def hubble() -> Manifest:
-    """Certificates are made in the cluster by a CronJob: the chart's default writes private keys into its
-    output, new ones each time, and cert-manager is not there yet when the network comes up. The first ones are made by
-    a Job. Up to 1.18 that was a Helm hook, which is left out; since 1.19 it is an object like any other, named by a
-    checksum of its content, and stays when it is done: Argo CD never misses it, nor tries to change it.
-    """
-    return {
-        "enabled": True,
-        "tls": {"enabled": True, "auto": {"enabled": True, "method": "cronJob", "certValidityDuration": 1095}},
-        "relay": {"enabled": True, "rollOutPods": True, "resources": resources("10m", "64Mi", "512Mi")},
-        "ui": {"enabled": False},
-    }
-
-
-def certificates() -> tuple[Secret, ...]:
-    """Declare what Hubble's CronJob makes."""
-    return tuple(
-        Secret(
-            name=name,
-            namespace=NAMESPACE,
-            keys=keys,
-            source="in-cluster",
-            by="cilium",
-            loss="harmless",
-            rotate=f"delete it and run `kubectl -n {NAMESPACE} create job --from=cronjob/hubble-generate-certs now`",
-            readers=readers,
-        )
-        for name, keys, readers in (
-            ("cilium-ca", ("ca.crt", "ca.key"), ("hubble-generate-certs",)),
-            ("hubble-server-certs", ("ca.crt", "tls.crt", "tls.key"), ("cilium",)),
-            ("hubble-relay-client-certs", ("ca.crt", "tls.crt", "tls.key"), ("hubble-relay",)),
-        )
-    )
 
 
 def change_rules() -> tuple[ChangeRule, ...]:
