@@ -95,8 +95,7 @@ def command(  # noqa: PLR0913 - the verb's options
     loaded, outcome = result(root, wanted, options)
     if outcome is None:
         return nothing_written(loaded, output)
-    told = [] if outcome.refused or only_check else _consequences(root, outcome)
-    return _show_all(loaded, outcome, root, options, begun, told=told)
+    return _show_all(loaded, outcome, root, options, begun, told=_consequences(root, outcome, options))
 
 
 def _show_all(  # noqa: PLR0913 - what is shown
@@ -119,9 +118,9 @@ def _show_all(  # noqa: PLR0913 - what is shown
     return int(outcome.refused or (options.verify and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
 
-def _consequences(root: Path, outcome: Outcome) -> list["ClusterReport"]:
+def _consequences(root: Path, outcome: Outcome, options: Options) -> list["ClusterReport"]:
     """Return what it means for the running clusters that files are overwritten."""
-    if not any(change.old for change in outcome.plan.changes):
+    if outcome.refused or options.verify or not any(change.old for change in outcome.plan.changes):
         return []
     from generator.review.overwritten import consequences  # noqa: PLC0415 - only where something is overwritten
 

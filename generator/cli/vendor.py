@@ -81,32 +81,30 @@ def command(  # noqa: PLR0913 - the verb's options
     kubeconfig or plugins; what it makes is what is reviewed and applied. Nothing is written when anything is wrong:
     exit code 1. `--shard I/N --to DIR` does it for a part of the clusters; `gen render --from DIR` writes all parts.
     """
-    begun = perf_counter()
-    root = root_of(directory)
-    _refuse(components, shard, update=update, only_check=only_check)
+    root, begun = root_of(directory), perf_counter()
     refuse_mixed(Parts(shard, to), (clusters,), writes=not (only_check or dry_run))
+    _refuse(components, shard, update=update, only_check=only_check)
     inputs = inputs_of(root) if to else ""
     chosen = narrowed(root, clusters, None, shard)
     change = _moved(root, [] if chosen is None else load(root, chosen), components, update=update)
     if any(one.wrong for one in change.loaded):
         return nothing_written(change.loaded, output)
     how = FetchOptions(sources=sources(), offline=offline, again=frozenset(components if update else ()))
+    lost, shown = frozenset(discarded(root, discard)), bool(dry_run or to)
     options = Options(
-        how=how,
-        components=components,
-        check=only_check,
-        dry_run=bool(dry_run or to),
-        discard=frozenset(discarded(root, discard)),
-        cluster_files=change.files,
+        how=how, components=components, check=only_check, dry_run=shown, discard=lost, cluster_files=change.files
     )
     report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
-    show = {"json": _show_json, "github": _show_github, "text": _show}[output]
-    show(report, options, change.told, perf_counter() - begun)
+    SHOWN[output](report, options, change.told, perf_counter() - begun)
     if to and report.outcome and not report.refused:
         kept(to, share_of(root, Shard.parse(shard or ""), inputs, report.outcome, report.used), output)
-    if output != "json":
-        _say_next(root, report, options, dry_run=dry_run)
-    return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
+    _say_next(root, report, options, output, dry_run=dry_run)
+    return _code(report, options)
+
+
+def _code(report: Report, options: Options) -> int:
+    """Return the exit code: 1 where nothing was written, or what is there is not what the charts become."""
+    return int(bool(report.findings) or report.refused or (options.check and bool(report.differing)))
 
 
 def _refuse(components: tuple[str, ...], shard: str | None, *, update: bool, only_check: bool) -> None:
@@ -118,7 +116,9 @@ def _refuse(components: tuple[str, ...], shard: str | None, *, update: bool, onl
         raise UsageError("--shard is for whatever is not vendored or stale: give it without COMPONENT")
 
 
-def _say_next(root: Path, report: Report, options: Options, *, dry_run: bool) -> None:
+def _say_next(root: Path, report: Report, options: Options, output: str, *, dry_run: bool) -> None:
+    if output == "json":
+        return
     if dry_run and not report.refused and report.outcome and report.outcome.plan.changes:
         say("next: the same without --dry-run")
     if _wrote(report, options):
@@ -288,3 +288,7 @@ def _data(did: Vendored) -> dict[str, object]:
         "imagesAdded": list(found.images),
         "imagesRemoved": list(found.images_gone),
     }
+
+
+SHOWN = {"json": _show_json, "github": _show_github, "text": _show}
+"""What tells of a run, by the value of `--output`."""

@@ -145,12 +145,20 @@ def status(
             *grouped(certificate_causes(certificates.items, now)),
             *confirmation_causes(found, now),
         ),
-        backups=(
-            *(() if runs.refused else last_backups(cluster, runs.items, drills.items, now)),
-            *(each for one in volumes if not one.refused for each in last_volumes(cluster, one.items, now)),
-        ),
+        backups=tuple(_backups(cluster, runs, drills, volumes, now)),
         unread=tuple(dict.fromkeys(one.refused for one in (*first, *pods, *more) if one.refused)),
     )
+
+
+def _backups(
+    cluster: Cluster, runs: Listed, drills: Listed, volumes: Sequence[Listed], now: datetime
+) -> Iterator[LastBackup]:
+    """Yield how the last backups went, and the last drills, of which we may read."""
+    if not runs.refused:
+        yield from last_backups(cluster, runs.items, drills.items, now)
+    for one in volumes:
+        if not one.refused:
+            yield from last_volumes(cluster, one.items, now)
 
 
 def _settled(running: RunningCluster) -> list[Application]:
