@@ -13,7 +13,7 @@ from generator.cli.workflow import Place, follow, moment_now
 from generator.errors import UsageError
 
 if TYPE_CHECKING:
-    from generator.live.workflows.restoring import Restore, Switch
+    from generator.day2.workflows.restoring import Restore, Switch
 
 
 @click.command("restore")
@@ -52,11 +52,11 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     """
     from generator.cli.restore_volume import asked_for  # noqa: PLC0415 - as below
     from generator.cli.restore_volume import restore as restore_volume  # noqa: PLC0415 - as below
+    from generator.day2.volume_restore import volume_backup  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.restoring import plan, restore, with_room  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import begin  # noqa: PLC0415 - heavy
     from generator.live.identity import confirm  # noqa: PLC0415 - heavy
-    from generator.live.volume_restore import volume_backup  # noqa: PLC0415 - heavy
-    from generator.live.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
-    from generator.live.workflows.restoring import plan, restore, with_room  # noqa: PLC0415 - heavy
-    from generator.live.workflows.submitting import begin  # noqa: PLC0415 - heavy
 
     cluster, now = usable(only(root_of(directory), names)), moment_now()
     if volume := volume_backup(cluster, bucket):
@@ -91,10 +91,10 @@ def _ask() -> None:
 
 
 def _tell(place: Place, name: str, code: int) -> None:
+    from generator.day2.workflows.logs import Logs  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.restoring import verdict  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import the_run  # noqa: PLC0415 - heavy
     from generator.live.messages import printed  # noqa: PLC0415 - heavy
-    from generator.live.workflows.logs import Logs  # noqa: PLC0415 - heavy
-    from generator.live.workflows.restoring import verdict  # noqa: PLC0415 - heavy
-    from generator.live.workflows.submitting import the_run  # noqa: PLC0415 - heavy
 
     found = the_run(*place, name)
     for line in verdict(list(Logs(place.running, found.namespace, name).new(found)), good=code == 0):

@@ -7,8 +7,8 @@ from generator.cli.terminal import say
 from generator.errors import UsageError
 
 if TYPE_CHECKING:
+    from generator.day2.volume_restore import VolumeRestore
     from generator.live.running import RunningCluster
-    from generator.live.volume_restore import VolumeRestore
     from generator.model.backup import VolumeBackup
     from generator.model.cluster import Cluster
 
@@ -17,7 +17,7 @@ def asked_for(  # noqa: PLR0913 - the options of the verb
     cluster: "Cluster", backup: "VolumeBackup", now: datetime, *, at: str | None, into: str | None, switch: str
 ) -> "VolumeRestore":
     """Return what is asked for. Raises UsageError for what cannot be."""
-    from generator.live.volume_restore import asked, plan  # noqa: PLC0415 - heavy
+    from generator.day2.volume_restore import asked, plan  # noqa: PLC0415 - heavy
 
     if switch != "none":
         fix = "bring it back without --switch, and name the new claim in what uses it"
@@ -30,7 +30,7 @@ def asked_for(  # noqa: PLR0913 - the options of the verb
 
 def restore(running: "RunningCluster", cluster: "Cluster", one: "VolumeRestore") -> int:
     """Bring the volume back, compare it, and say what comes next; return the exit code."""
-    from generator.live.volume_restore import begin, compare, compared, filled, waited  # noqa: PLC0415 - heavy
+    from generator.day2.volume_restore import begin, compare, compared, filled, waited  # noqa: PLC0415 - heavy
 
     begin(running, cluster, one)
     look = f"kubectl --namespace {one.team}"

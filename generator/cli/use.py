@@ -37,10 +37,10 @@ def command(names: tuple[str, ...], month: str | None, url: str, directory: Path
     hours, seconds and shares from 0 to 1. Only reads, from Prometheus, which must still have the month
     (`monitoring.prometheus.retention`). Exit codes: 0 told, 1 nothing was recorded, or Prometheus does not answer.
     """
-    from generator.live.use.month import month_of  # noqa: PLC0415 - only when it is asked for
-    from generator.live.use.prometheus import asking  # noqa: PLC0415 - heavy
-    from generator.live.use.text import markdown, nothing, text  # noqa: PLC0415 - only when it is asked for
-    from generator.live.use.use import use_of  # noqa: PLC0415 - heavy
+    from generator.day2.use.month import month_of  # noqa: PLC0415 - only when it is asked for
+    from generator.day2.use.prometheus import asking  # noqa: PLC0415 - heavy
+    from generator.day2.use.text import markdown, nothing, text  # noqa: PLC0415 - only when it is asked for
+    from generator.day2.use.use import use_of  # noqa: PLC0415 - heavy
 
     cluster = usable(only(root_of(directory), names))
     if not cluster.monitoring.prometheus:

@@ -16,9 +16,9 @@ from generator.errors import UsageError
 from generator.model.base import is_label
 
 if TYPE_CHECKING:
+    from generator.day2.workflows.logs import Logs
+    from generator.day2.workflows.runs import Run
     from generator.live.running import RunningCluster
-    from generator.live.workflows.logs import Logs
-    from generator.live.workflows.runs import Run
 
 Found = TypeVar("Found")
 PAUSE = 2.0
@@ -54,8 +54,8 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
         namespace: str | None,
         **more: Any,
     ) -> int:
+        from generator.day2.workflows.operations import namespaces  # noqa: PLC0415 - heavy
         from generator.live.identity import confirm  # noqa: PLC0415 - heavy
-        from generator.live.workflows.operations import namespaces  # noqa: PLC0415 - heavy
 
         if namespace is not None and not is_label(namespace):
             raise UsageError(f"`{namespace}` cannot be the name of a namespace")
@@ -86,9 +86,9 @@ def command() -> None:
 @placed
 def listing(place: Place, output: str) -> int:
     """Tell what can be run, with its parameters, and what runs or ran, the newest first."""
-    from generator.live.workflows.operations import operations  # noqa: PLC0415 - heavy
-    from generator.live.workflows.submitting import all_runs  # noqa: PLC0415 - heavy
-    from generator.live.workflows.text import listed  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.operations import operations  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import all_runs  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.text import listed  # noqa: PLC0415 - heavy
 
     known, found = operations(*place), all_runs(*place)
     if output == "json":
@@ -106,9 +106,9 @@ def listing(place: Place, output: str) -> int:
 @placed
 def show(place: Place, name: str, output: str) -> int:
     """Tell of the run NAME with its steps, or what the operation NAME can be told."""
-    from generator.live.workflows.operations import chosen, operations  # noqa: PLC0415 - heavy
-    from generator.live.workflows.submitting import find_run  # noqa: PLC0415 - heavy
-    from generator.live.workflows.text import operation, tree  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.operations import chosen, operations  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import find_run  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.text import operation, tree  # noqa: PLC0415 - heavy
 
     if found := find_run(*place, name):
         say_json(found.data()) if output == "json" else _print(tree(found, moment_now()))
@@ -133,8 +133,8 @@ def submit(place: Place, name: str, parameters: tuple[str, ...], dry_run: bool, 
     """Run OPERATION now: a template with what it must be told, or a schedule (its values are known). What runs already
     is not disturbed: operations that must not run twice wait for each other.
     """
-    from generator.live.workflows.operations import chosen, operations, run_of  # noqa: PLC0415 - heavy
-    from generator.live.workflows.submitting import begin  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.operations import chosen, operations, run_of  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import begin  # noqa: PLC0415 - heavy
 
     workflow = run_of(chosen(operations(*place), name), _given(parameters))
     begun = begin(place.running, workflow, dry_run=dry_run)
@@ -162,7 +162,7 @@ def watch_run(place: Place, name: str, timeout: int) -> int:
 @placed
 def logs(place: Place, name: str, follow: bool) -> int:  # noqa: FBT001 - an option of the verb
     """Print what the steps of RUN print, each line with its step before it."""
-    from generator.live.workflows.logs import Logs, unread  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.logs import Logs, unread  # noqa: PLC0415 - heavy
 
     found = _look(place, name)
     read = Logs(place.running, found.namespace, found.name)
@@ -183,7 +183,7 @@ def logs(place: Place, name: str, follow: bool) -> int:  # noqa: FBT001 - an opt
 @placed
 def stop(place: Place, name: str, now: bool) -> int:  # noqa: FBT001 - an option of the verb
     """Stop RUN: its steps are asked to end, then its exit handler runs."""
-    from generator.live.workflows.submitting import halt, the_run  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import halt, the_run  # noqa: PLC0415 - heavy
 
     found = the_run(*place, name)
     if found.ended:
@@ -203,7 +203,7 @@ def retry(place: Place, name: str, parameters: tuple[str, ...], watch: bool) -> 
     """Run once more, as a new run and from its first step, what the failed RUN did, with its parameters. Steps of gen's
     operations find what is done already.
     """
-    from generator.live.workflows.submitting import again, the_run  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import again, the_run  # noqa: PLC0415 - heavy
 
     return _begun(place, again(place.running, the_run(*place, name), _given(parameters)), watch=watch)
 
@@ -221,7 +221,7 @@ def _answered(place: Place, ask: Callable[[], Found]) -> Found:
 
 
 def _look(place: Place, name: str) -> "Run":
-    from generator.live.workflows.submitting import the_run  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import the_run  # noqa: PLC0415 - heavy
 
     return _answered(place, functools.partial(the_run, *place, name))
 
@@ -236,7 +236,7 @@ def _begun(place: Place, begun: "Run", *, watch: bool) -> int:
 
 def follow(place: Place, name: str, patience: float) -> int:
     """Tell each step of a run until it ended, for no more than so many seconds; return the exit code."""
-    from generator.live.workflows.text import changes, headline  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.text import changes, headline  # noqa: PLC0415 - heavy
 
     end, before = time.monotonic() + patience, None
     while True:

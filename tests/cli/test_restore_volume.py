@@ -11,8 +11,8 @@ from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 
 if TYPE_CHECKING:
+    from generator.day2.volume_restore import VolumeRestore
     from generator.live.running import RunningCluster
-    from generator.live.volume_restore import VolumeRestore
 
 Object = dict[str, Any]
 ML50 = load("ml50")

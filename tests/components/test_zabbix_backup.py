@@ -16,8 +16,8 @@ from generator.components.zabbix.hosts import services
 from generator.components.zabbix.versions import VERSIONS
 from generator.components.zabbix_backup import DEFINITION, FILES, scripts, zabbix_backup
 from generator.components.zabbix_backup.names import NAMESPACE
+from generator.day2.workflows.operations import namespaces
 from generator.live.status.last_backups import last_backups
-from generator.live.workflows.operations import namespaces
 from generator.model.backup import BackupTarget, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.storage import ObjectUser

@@ -10,12 +10,12 @@ from msgspec import Struct, structs
 from generator.components.ceph_cluster.buckets import owner_secret, team_of
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.workflows.restore import deadline, operation
+from generator.day2.workflows.logs import Printed
+from generator.day2.workflows.operations import Operation
+from generator.day2.workflows.room import Left, left
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
 from generator.live.times import moment
-from generator.live.workflows.logs import Printed
-from generator.live.workflows.operations import Operation
-from generator.live.workflows.room import Left, left
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.plural import plural

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from generator.components.component import Manifest
+from generator.day2.workflows.operations import GROUP, of_template, run_of
+from generator.day2.workflows.runs import Run, run
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
-from generator.live.workflows.operations import GROUP, of_template, run_of
-from generator.live.workflows.runs import Run, run
 from generator.model.base import is_label
 from generator.spec.near import suggest
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from generator.components.kube_prometheus_stack.use import ALLOCATED, BUSY, CAPACITY, IDLE, PER_HOUR, QUOTA, WAIT
-from generator.live.use.month import Month
-from generator.live.use.prometheus import Ask
+from generator.day2.use.month import Month
+from generator.day2.use.prometheus import Ask
 from generator.model.cluster import Cluster
 
 LONGEST_WAIT = 40960.0

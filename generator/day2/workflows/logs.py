@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
+from generator.day2.workflows.runs import Run, Step
 from generator.live.running import RunningCluster
-from generator.live.workflows.runs import Run, Step
 from generator.model.fields import dig
 
 OF_RUN = "workflows.argoproj.io/workflow"

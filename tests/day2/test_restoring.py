@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from msgspec import structs
 
+from generator.day2.workflows.logs import Printed
+from generator.day2.workflows.restoring import Switch, meant, plan, restore, verdict
 from generator.errors import UsageError
-from generator.live.workflows.logs import Printed
-from generator.live.workflows.restoring import Switch, meant, plan, restore, verdict
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.teams import TeamBucket

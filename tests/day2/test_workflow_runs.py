@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from generator.day2.workflows.operations import Operation, Parameter, chosen, run_of
+from generator.day2.workflows.runs import Step, run
+from generator.day2.workflows.text import changes, lasted, listed, tree
 from generator.errors import UsageError
-from generator.live.workflows.operations import Operation, Parameter, chosen, run_of
-from generator.live.workflows.runs import Step, run
-from generator.live.workflows.text import changes, lasted, listed, tree
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
 BACKUP = Operation(

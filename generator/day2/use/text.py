@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from generator.live.use.use import LONGEST_WAIT, NEARLY_ALL, TeamUse, Use
+from generator.day2.use.use import LONGEST_WAIT, NEARLY_ALL, TeamUse, Use
 
 HEADS = ("team", "allocated", "busy", "idle", "of quota", "jobs", "median wait", "95 % wait")
 

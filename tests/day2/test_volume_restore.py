@@ -7,8 +7,8 @@ import pytest
 from reference import load
 
 from generator.cli.restore_volume import asked_for
+from generator.day2.volume_restore import asked, filled
 from generator.errors import UsageError
-from generator.live.volume_restore import asked, filled
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 

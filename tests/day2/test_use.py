@@ -10,10 +10,10 @@ from loopback import Asked, Reply, serving
 from reference import load
 
 from generator.cli import run
+from generator.day2.use.month import Month, month_of
+from generator.day2.use.text import text
+from generator.day2.use.use import TeamUse, use_of
 from generator.errors import UsageError
-from generator.live.use.month import Month, month_of
-from generator.live.use.text import text
-from generator.live.use.use import TeamUse, use_of
 
 ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 1, 10, 12, tzinfo=UTC)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from generator.day2.workflows.operations import Operation
+from generator.day2.workflows.runs import Run, Step
 from generator.live.messages import printed
 from generator.live.times import moment
-from generator.live.workflows.operations import Operation
-from generator.live.workflows.runs import Run, Step
 
 MARKS = {"Succeeded": "✔", "Failed": "✖", "Error": "✖", "Running": "●", "Skipped": "○", "Omitted": "○"}
 FEW = 10

@@ -6,11 +6,11 @@ from typing import Any, cast
 import pytest
 from msgspec import structs
 
+from generator.day2.workflows.operations import Operation, Parameter
+from generator.day2.workflows.restoring import plan, restore, with_room
+from generator.day2.workflows.room import Left, left
 from generator.live.api import Answer, ApiConnection
 from generator.live.running import RunningCluster
-from generator.live.workflows.operations import Operation, Parameter
-from generator.live.workflows.restoring import plan, restore, with_room
-from generator.live.workflows.room import Left, left
 from generator.model.cluster import Cluster
 from generator.model.storage import CephPool, Erasure
 
