@@ -16,7 +16,7 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
 
-@pytest.fixture(scope="module", params=["ml50", "a30-bench"])
+@pytest.fixture(scope="module", params=["ml50", "a30-bench", "gpu-serving"])
 def installed(request: pytest.FixtureRequest) -> Iterator["Whole"]:
     """A cluster that `gen bootstrap --apply` has watched to its end. One at a time: each takes some 4 GiB."""
     from whole import whole
