@@ -1,11 +1,17 @@
-"""What accounts asked of an API server, by its audit log, held against what they may."""
+"""What accounts asked of an API server, by its audit log, held against what they may; and whether a secret is told."""
 
+import base64
+import contextlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pytest
 import yaml
+
+from generator.rehearsal.twin import plane as real
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -13,6 +19,8 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 USER = "system:serviceaccount:"
+TOKEN = re.compile(r"eyJ[\w-]{16,}\.eyJ[\w-]{16,}\.[\w-]{16,}")
+"""A token of a ServiceAccount: a signed JSON object, whose parts begin with `{"`."""
 
 
 class Right(NamedTuple):
@@ -60,6 +68,15 @@ def flags(folder: Path, *accounts: str) -> list[str]:
         f"--audit-log-path={folder}/audit.log",
         "--audit-log-mode=blocking",
     ]
+
+
+@contextlib.contextmanager
+def audited(folder: Path, *accounts: str) -> Iterator[None]:
+    """Let a control plane that begins within the block have these flags."""
+    plain, more = real._server, flags(folder, *accounts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(real, "_server", lambda *words: [*plain(*words), *more])
+        yield
 
 
 def asked(folder: Path) -> Iterator[Asked]:
@@ -128,3 +145,32 @@ def executor(account: str) -> set[Right]:
     """Return what Argo's executor needs in the namespace of the run, and steps that run as processes do not use."""
     space = account.partition(":")[0]
     return {Right(account, verb, "argoproj.io", "workflowtaskresults", space) for verb in ("create", "patch")}
+
+
+def stored(api: "ApiServer") -> Iterator[tuple[str, str]]:
+    """Yield all that the API server holds but Secrets, kind by kind: its address, and its text."""
+    groups = [one["preferredVersion"]["groupVersion"] for one in _get(api, "/apis")["groups"]]
+    for path in ("/api/v1", *(f"/apis/{one}" for one in groups)):
+        for kind in _get(api, path)["resources"]:
+            if "list" in kind["verbs"] and (path, kind["name"]) != ("/api/v1", "secrets"):
+                yield f"{path}/{kind['name']}", json.dumps(_get(api, f"{path}/{kind['name']}"), ensure_ascii=False)
+
+
+def written(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the logs of a control plane's folder: of pods, as kubelet keeps them, of programs, and what was asked."""
+    for file in (*folder.glob("*.log"), *folder.glob("*/env.log"), *(folder / "pod-logs").rglob("*.log")):
+        yield str(file.relative_to(folder)), file.read_text(errors="replace")
+
+
+def betrayed(places: Iterable[tuple[str, str]], secrets: Iterable[str]) -> list[str]:
+    """Return where a secret's value stands, as it is, in JSON's spelling or in base64, and where any token does."""
+    forms = [(value, form) for value in secrets for form in _forms(value)]
+    found = []
+    for place, text in places:
+        found += [f"{place}: {value}" for value, form in forms if form in text]
+        found += [f"{place}: a token: {token[:24]}" for token in TOKEN.findall(text)]
+    return found
+
+
+def _forms(value: str) -> set[str]:
+    return {value, json.dumps(value)[1:-1], base64.b64encode(value.encode()).decode()}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from auditing import audited, betrayed, stored, unused, written
 from msgspec import structs
 from onenode.site import lighter
 from reference import ROOT, load
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
+ACCOUNT = f"{NAMESPACE}:fleet"
+KEY = {"username": "gen-pushes", "password": "only-for-the-test-of-the-fleet"}
 IMAGE = "localhost/gen:1"
 """Empty: what it would hold are this machine's own programs, which the pods mount."""
 NAMES = ("one", "two", "three")
@@ -77,6 +80,7 @@ def site() -> Iterator[Site]:
         folder.chmod(0o755)
         with contextlib.ExitStack() as stack:
             start = stack.enter_context
+            start(audited(folder, ACCOUNT))
             api = start(plane(folder, simulated=False))
             machine = start(node(api))
             start(argo(api, machine, cluster))
@@ -127,6 +131,7 @@ def install(site: Site, cluster: Cluster) -> None:
         for one in range(3)
     ]
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fleet-git", "namespace": NAMESPACE}}
+    secret["stringData"] = KEY
     made = fleet(cluster)
     for one in (space, record(cluster), *disks, secret, scripts(), *made.base, *made.objects):
         site.api.apply(lighter(on_this_machine(site, one)))
@@ -204,3 +209,13 @@ def test_a_cluster_that_is_wrong_ends_the_run_with_its_finding(site: Site) -> No
     assert "clusters/two/cluster.yaml:" in logs
     assert "FAILED: gen render: see above" in logs
     assert git(site.server, "for-each-ref", "refs/heads/gen") == before
+
+
+def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
+    """After all others."""
+    assert unused(site.api, site.folder, ACCOUNT) == set()
+
+
+def test_no_secret_is_told(site: Site) -> None:
+    """After all others: also not by the pod that was killed, and by the run that failed."""
+    assert betrayed([*stored(site.api), *written(site.folder)], KEY.values()) == []

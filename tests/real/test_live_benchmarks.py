@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from auditing import audited, betrayed, stored, unused, written
 from mlperf_logs import summary
 from onenode.site import Gen, lighter, run_of, shown
 from reference import load
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.twin
 
 Object = dict[str, Any]
 TEAM = "mlperf"
+ACCOUNT = f"{NAMESPACE}:mlperf"
 HARNESS = "localhost/harness:1"
 SHELL = "#!/usr/bin/sh\n"
 # What each benchmark finds.
@@ -86,6 +88,7 @@ def site() -> Iterator[Site]:
         contextlib.ExitStack() as stack,
     ):
         folder = Path(name)
+        stack.enter_context(audited(folder, ACCOUNT))
         api = stack.enter_context(plane(folder, simulated=False))
         real = stack.enter_context(node(api))
         load_python(real)
@@ -158,3 +161,13 @@ def test_what_loadgen_refuses_fails_at_once_and_changes_no_record(site: Site) ->
     assert said.count("INVALID: the result is INVALID: not satisfied: performance constraints") == 1, said
     assert site.recorded() == before
     assert site.told("late") == {"good": 0}
+
+
+def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
+    """After all others."""
+    assert unused(site.api, site.folder, ACCOUNT) == set()
+
+
+def test_no_token_is_told(site: Site) -> None:
+    """After all others. The runs have no Secret."""
+    assert betrayed([*stored(site.api), *written(site.folder)], ()) == []

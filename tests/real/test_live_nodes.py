@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from auditing import asked, audited, betrayed, executor, stored, written
 from nodesteps import NODES, Steps
 from onenode.site import Gen, lighter, run_of, shown
 from reference import ROOT, load
@@ -23,6 +24,7 @@ from generator.live.identity import record
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
+ACCOUNTS = tuple(f"{NAMESPACE}:{name}" for name in ("node-expansion", "node-removal"))
 NEW = "gpu-15"
 GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
 MOMENTS = ["-p", "answer-port=", "-p", "ready-seconds=900", "-p", "join-seconds=900", "-p", "burn-in-seconds=900"]
@@ -102,6 +104,7 @@ def site() -> Iterator[Site]:
     ):
         folder = Path(name)
         (folder / "scripts").mkdir()
+        stack.enter_context(audited(folder, *ACCOUNTS))
         api = stack.enter_context(plane(folder, simulated=False))
         real = stack.enter_context(node(api))
         load_python(real)
@@ -202,3 +205,16 @@ def test_a_node_is_emptied(site: Site, machine: str) -> None:
     assert site.steps.node(machine)["spec"]["unschedulable"] is True
     assert not [one for one in site.api.items(pods) if one["spec"].get("nodeName")]
     site.steps.undeploy("default", "service")
+
+
+def test_what_the_executor_may_is_used_and_nothing_is_missing(site: Site) -> None:
+    """After all others. What the steps themselves may is held against all that they can do in test_twin_nodes.py."""
+    found = list(asked(site.folder))
+    assert [one for one in found if not one.allowed] == []
+    for account in ACCOUNTS:
+        assert [right for right in executor(account) if not any(map(right.covers, found))] == []
+
+
+def test_no_token_is_told(site: Site) -> None:
+    """After all others. The runs have no Secret."""
+    assert betrayed([*stored(site.api), *written(site.folder)], ()) == []

@@ -1,6 +1,7 @@
 """Operations as rendered, run by the real workflow controller in real pods, and driven by `gen workflow`."""
 
 import contextlib
+import hashlib
 import json
 import re
 import tempfile
@@ -10,10 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from auditing import audited, betrayed, stored, unused, written
 from minioserver import ROOT_PASSWORD, ROOT_USER, certificates
 from onenode.site import Site, ready, run_of, serving, shown
 from reference import ROOT, load
 
+from generator.components.etcd_backup.names import NAMESPACE as ETCD
 from generator.components.minio.settings import policy, user_secret
 from generator.components.rook_ceph import NAMESPACE
 from generator.live.apiserver import tries
@@ -30,6 +33,8 @@ RESTORER, RESTORE_READER = "rook-ceph-object-user-datasets-datasets-restore", "m
 READS = "only-to-read-backups"
 OWNER = "datasets"
 """The Secret of the bucket's claim."""
+COMPONENTS = ("workflows", "etcd-backup")
+ACCOUNTS = (*(f"{NAMESPACE}:{name}" for name in ("backup", "restore", "drill")), f"{ETCD}:etcd-backup")
 
 
 @pytest.fixture(scope="module")
@@ -42,21 +47,26 @@ def site() -> Iterator[Site]:
     cluster = load("ml50")
     with tempfile.TemporaryDirectory(prefix="one-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        rendered = Rendered(ROOT, "ml50", folder / "rendered", ("workflows",))
+        rendered = Rendered(ROOT, "ml50", folder / "rendered", COMPONENTS)
         with contextlib.ExitStack() as stack:
             start = stack.enter_context
             stack.callback(rendered.stop)
+            start(audited(folder, *ACCOUNTS))
             api = start(plane(folder, simulated=False))
             start(argo(api, start(node(api)), cluster))
             signed = certificates(folder / "certificates")
             source, target = (start(serving(folder / one, signed)) for one in ("source", "target"))
             made = Site(api, source, target, folder)
-            for one in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, record(cluster)):
-                api.apply(one)
-            for one in rendered.objects("workflows"):
+            for space in (NAMESPACE, ETCD):
+                api.namespace(space)
+            api.apply(record(cluster))
+            for one in (one for component in COMPONENTS for one in rendered.objects(component)):
                 if one["kind"] not in NOT_HERE:
                     api.apply(made.at_its_ends(one))
-            made.secret("backup-client", **{"ca.crt": (signed / "CAs/ca.crt").read_text()})
+            ca = {"ca.crt": (signed / "CAs/ca.crt").read_text()}
+            made.secret("backup-client", **ca)
+            made.secret("etcd-backup-client", ETCD, **ca)
+            made.secret("minio-user-etcd-writer", ETCD, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
             made.secret(READER, AccessKey=ROOT_USER, SecretKey=ROOT_PASSWORD)
             made.secret(WRITER, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
             made.secret(RESTORER, AccessKey=ROOT_USER, SecretKey=ROOT_PASSWORD)
@@ -103,7 +113,7 @@ def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
 
 
 def test_what_failed_is_told_and_done_once_more(site: Site) -> None:
-    site.secret(READER, AccessKey=ROOT_USER, SecretKey="another")
+    site.secret(READER, AccessKey=ROOT_USER, SecretKey="another-secret-key")
     begun = site.backup(watch=False)
     assert begun.returncode == 0, begun.stderr
     name = run_of(begun)
@@ -244,6 +254,37 @@ def test_a_restore_that_was_stopped_is_gone_on_with(site: Site) -> None:
     assert site.gen("watch", name).returncode == 1
     done = site.run("restore", "datasets", "--into", "datasets-stopped", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_snapshot_of_etcd_is_brought_by_a_pod(site: Site) -> None:
+    """The node has taken and encrypted it: etcd itself is tried in test_etcd.py, the script in test_etcd_upload.py."""
+    labels = {"node-role.kubernetes.io/control-plane": ""}
+    site.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "localhost", "labels": labels}})
+    site.mc("mb", "--with-lock", "target/etcd-backup")
+    taken, data = datetime.now(UTC), b"an encrypted snapshot" * 4096
+    about = {"taken": f"{taken:%Y-%m-%dT%H:%M:%SZ}", "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    out = site.folder / "out"
+    out.mkdir()
+    (out / f"{taken:%Y%m%dT%H%M%SZ}.db.age").write_bytes(data)
+    (out / f"{taken:%Y%m%dT%H%M%SZ}.json").write_text(json.dumps(about, separators=(",", ":")))
+    words = ("-p", f"target-url={site.target.url}", "-p", 'nodes=["localhost"]')
+    done = site.gen("submit", "backup-etcd", *words, "--watch")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert site.mc("cat", "target/etcd-backup/etcd/snapshot.db.age") == data.decode()
+
+
+def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
+    """After all others: runs that went well, that failed, that were stopped and that were gone on with."""
+    assert unused(site.api, site.folder, *ACCOUNTS) == set()
+
+
+def test_no_secret_is_told(site: Site) -> None:
+    """After all others: in no parameter, result, log, annotation or event of all these runs."""
+    assert {ROOT_PASSWORD, READS, "another-secret-key"} <= site.secrets
+    places = [*stored(site.api), *written(site.folder)]
+    for where, words in (("pod-logs/", "copied 30 obj"), ("/workflows", "shrink-percent"), ("audit.log", '"listed"')):
+        assert any(where in place and words in text for place, text in places), where
+    assert betrayed(places, site.secrets) == []
 
 
 def keys(site: Site, bucket: str) -> set[str]:

@@ -47,6 +47,8 @@ class Site(Gen):
     def __init__(self, api: "Plane", source: Server, target: Server, folder: Path) -> None:
         super().__init__(api, folder)
         self.source, self.target = source, target
+        self.secrets: set[str] = set()
+        """What Secrets hold that nobody may know; an access key is but a name."""
 
     def backup(self, *words: str, watch: bool = True) -> "subprocess.CompletedProcess[str]":
         """Submit the backup of `datasets`, whose ends are here."""
@@ -71,11 +73,15 @@ class Site(Gen):
             for parameter in one["spec"]["arguments"]["parameters"]:
                 if parameter["name"] in here:
                     parameter["value"] = here[parameter["name"]]
+            for volume in one["spec"].get("volumes", ()):
+                if "hostPath" in volume:
+                    volume["hostPath"]["path"] = str(self.folder / Path(volume["hostPath"]["path"]).name)
         return lighter(one)
 
-    def secret(self, name: str, **values: str) -> None:
+    def secret(self, name: str, namespace: str = NAMESPACE, **values: str) -> None:
+        self.secrets |= {value for key, value in values.items() if "secret" in key.lower()}
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-        metadata = {"name": name, "namespace": NAMESPACE}
+        metadata = {"name": name, "namespace": namespace}
         self.api.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
 
 
