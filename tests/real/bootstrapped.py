@@ -30,7 +30,10 @@ from twin.rendered import CHARTS
 from generator.components import CATALOGUE
 from generator.components.component import Chart
 from generator.components.definition import Version
+from generator.model.cluster import Cluster
 from generator.rehearsal.twin.plane import ADMIN
+from generator.spec.decode import decode
+from generator.spec.reader import read
 
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "argocd" / "cluster.yaml"
@@ -89,6 +92,12 @@ class Bare:
     def components(self) -> list[str]:
         """The names of what is installed."""
         return sorted(folder.name for folder in (self.tree / "overlays" / self.name).iterdir())
+
+    def cluster(self) -> Cluster:
+        """Return what its file says."""
+        found = decode(read(self.file.read_bytes(), f"clusters/{self.name}/cluster.yaml"))
+        assert isinstance(found, Cluster)
+        return found
 
     def given(self, place: str, value: str) -> None:
         """Put a value of a Secret where it is read from."""

@@ -3,10 +3,7 @@ on a real API server: each Secret arrives with the keys that its readers want, a
 """
 
 import base64
-import json
 from collections.abc import Iterator
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,17 +11,17 @@ import yaml
 from loopback import config
 from msgspec import structs
 from reference import load
+from sitestore import entry, install, operator, value
 
 from generator.components import compose
 from generator.components.component import Secret
 from generator.live.api import of_kubeconfig
-from generator.live.apiserver import free_ports
 from generator.live.bootstrap.secret_values import Values
 from generator.live.bootstrap.secrets_step import Keeping, secrets_step
 from generator.live.bootstrap.step import Item, State
+from generator.live.bootstrap.store_step import store_step
 from generator.live.running import RunningCluster
 from generator.model.secret_store import SecretStore
-from generator.process import background
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -42,43 +39,14 @@ ABSENT, HALF = STORED[0], next(one for one in STORED[1:] if len(one.keys) > 1)
 """A Secret whose entry the store does not have, and one whose entry lacks a key."""
 
 
-def value(secret: Secret, key: str) -> str:
-    if computed := secret.computed.get(key):
-        return computed.value(*(value(secret, one).encode() for one in computed.of)).decode()
-    return f"{secret.entry} {key}"
-
-
-def entry(secret: Secret) -> Object:
-    """Return an entry of the fake store. It reads a property as a path into JSON, where a dot leads deeper; stores of
-    sites take it as the name of a key first.
-    """
-    held: Object = {}
-    for key in secret.keys[: -1 if secret is HALF else None]:
-        *steps, last = key.split(".")
-        part = held
-        for step in steps:
-            part = part.setdefault(step, {})
-        part[last] = value(secret, key)
-    return {"key": secret.entry, "value": json.dumps(held)}
-
-
 @pytest.fixture(scope="module")
 def there(api: "ApiServer", tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
     """A cluster with the operator, the store, and the ExternalSecrets that gen renders."""
-    from apiserver import programs
-
-    (program,) = programs("external-secrets")
     folder = tmp_path_factory.mktemp("store")
-    for crd in yaml.load_all(Path(program).resolve().with_name("crds.yaml").read_bytes(), yaml.CSafeLoader):
-        crd["spec"].pop("conversion", None)
-        api.apply(crd)
-        api.wait(crd["metadata"]["name"], partial(api.established, crd))
     # Of two with one entry, a copy may hold fewer keys.
     whole = sorted(STORED, key=lambda one: one.copy_of is None)
-    entries = {one.entry: entry(one) for one in whole if one is not ABSENT}
-    provider = {"fake": {"data": [*entries.values()]}}
-    kind = {"apiVersion": "external-secrets.io/v1", "kind": "ClusterSecretStore", "metadata": {"name": STORE.store}}
-    api.apply({**kind, "spec": {"provider": provider}})
+    entries = {one.entry: entry(one, one.keys[-1:] if one is HALF else ()) for one in whole if one is not ABSENT}
+    install(api, STORE.store, entries.values())
     for name in sorted({one.namespace for one in STORED}):
         api.namespace(name)
     for one in (one for each in COMPONENTS for one in each.objects if one["kind"] == "ExternalSecret"):
@@ -87,14 +55,42 @@ def there(api: "ApiServer", tmp_path_factory: pytest.TempPathFactory) -> Iterato
     content = yaml.safe_load(file.read_text())
     content["clusters"][0]["cluster"]["certificate-authority"] = str(api.certificate)
     file.write_text(yaml.safe_dump(content))
-    metrics, live = free_ports(2)
-    addresses = [
-        f"--metrics-addr=127.0.0.1:{metrics}",
-        f"--live-addr=127.0.0.1:{live}",
-        "--enable-leader-election=false",
-    ]
-    with background(folder, ["env", f"KUBECONFIG={file}", program, *addresses]):
-        yield RunningCluster(of_kubeconfig(file, None))
+    running = RunningCluster(of_kubeconfig(file, None))
+    before = store_step(running, ML50, STORE).items
+    assert [one.state for one in before] == [State.LATER], before
+    assert "has not looked at it" in before[0].what
+    with operator(folder, file):
+        yield running
+
+
+def test_the_store_is_there_and_ready(there: RunningCluster, api: "ApiServer") -> None:
+    def item() -> Item:
+        (one,) = store_step(there, ML50, STORE).items
+        return one
+
+    api.wait("the operator's word on the store", lambda: item().state is State.DONE)
+    assert item().what == "ClusterSecretStore lab is there and ready"
+
+
+def test_a_store_that_is_not_there_is_told(there: RunningCluster) -> None:
+    (item,) = store_step(there, ML50, structs.replace(STORE, store="another")).items
+    assert item.state is State.LATER
+    assert item.what.startswith("ClusterSecretStore another is not there, and Argo CD stops before what reads a Secret")
+
+
+def test_a_store_that_cannot_be_read_is_told_with_why(there: RunningCluster, api: "ApiServer") -> None:
+    kind = {"apiVersion": "external-secrets.io/v1", "kind": "ClusterSecretStore", "metadata": {"name": "sealed"}}
+    secret = {"name": "no-such-token", "namespace": "default", "key": "token"}
+    vault = {"server": "http://127.0.0.1:9", "path": "lab", "version": "v2", "auth": {"tokenSecretRef": secret}}
+    api.apply({**kind, "spec": {"provider": {"vault": vault}}})
+    sealed = structs.replace(STORE, store="sealed")
+
+    def told() -> str:
+        (one,) = store_step(there, ML50, sealed).items
+        return one.what if one.state is State.LATER else ""
+
+    api.wait("the operator's word on it", lambda: "sealed is not ready" in told())
+    assert "Argo CD stops before what reads a Secret of it: " in told()
 
 
 def states(there: RunningCluster) -> dict[str, Item]:

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,14 +16,12 @@ from argocd.fixtures import Installation, patch
 from argocd.programs import argo_cd
 from bootstrapped import Bare, bare
 from reference import ROOT
+from sitestore import entry, install, operator
 from standins import StandIns
 from wholeshop import OPERATORS, operators_definitions, whole_shop
 
 from generator.components import compose
 from generator.live.running import ARGO_CD
-from generator.model.cluster import Cluster
-from generator.spec.decode import decode
-from generator.spec.reader import read
 
 Object = dict[str, Any]
 PATIENCE = 1500.0
@@ -116,6 +115,7 @@ def whole(cluster: str) -> Iterator[Whole]:
         begun = made.bootstrap("--apply", "--no-wait")
         assert begun.returncode == 0, begun.stdout + begun.stderr
         define(made)
+        keep_secrets(made, stack)
         stack.enter_context(argo_cd(made.api, RESYNC))
         teams = frozenset(one["name"] for one in spec["spec"]["teams"])
         yield Whole(made, StandIns(made.api, teams, stack))
@@ -130,12 +130,21 @@ def often(bare: Bare) -> None:
 
 def give(bare: Bare) -> None:
     """Put a value of each Secret that a person gives where `gen bootstrap` reads it."""
-    cluster = decode(read(bare.file.read_bytes(), f"clusters/{bare.name}/cluster.yaml"))
-    assert isinstance(cluster, Cluster)
-    for component in compose(cluster):
+    for component in compose(bare.cluster()):
         for secret in component.secrets:
             for key in secret.keys if secret.source == "given" else ():
                 bare.given(f"{secret.namespace}/{secret.name}/{key}", f"the {key} of {secret.name}\n")
+
+
+def keep_secrets(bare: Bare, stack: contextlib.ExitStack) -> None:
+    """Have the site's store of Secrets hold what the cluster reads, as its page says, and run the operator; if any."""
+    cluster = bare.cluster()
+    if store := cluster.site.secrets:
+        wanted = [one for each in compose(cluster) for one in each.secrets if one.entry]
+        # Of two with one entry, a copy may hold fewer keys.
+        entries = {one.entry: entry(one) for one in sorted(wanted, key=lambda one: one.copy_of is None)}
+        install(bare.api, store.store, entries.values())
+        stack.enter_context(operator(bare.folder, Path(bare.kubeconfig)))
 
 
 def define(bare: Bare) -> None:

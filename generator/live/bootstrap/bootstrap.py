@@ -20,6 +20,7 @@ from generator.live.bootstrap.objects import objects_step
 from generator.live.bootstrap.overlays import ARGO_CD, Overlays, overlays
 from generator.live.bootstrap.secrets_step import Keeping, secrets_step
 from generator.live.bootstrap.step import Item, State, Step
+from generator.live.bootstrap.store_step import store_step
 from generator.live.bootstrap.waves import refresh_all, watch
 from generator.live.lease import BOOTSTRAP, held
 from generator.live.running import RunningCluster
@@ -62,7 +63,7 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
                 for done in step.act() if step.pending else ():
                     self.tell(step.name, done)
                     lease.confirm()
-                self.tell(step.name, "done" if step.pending else "was done already")
+                self.tell(step.name, "done" if step.pending else step.standing)
 
     def watch(self, patience: float) -> None:
         """Watch the waves to their end, for so many seconds. Changes nothing but that Argo CD looks at Git now."""
@@ -76,6 +77,8 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
         for name in (NAMESPACES, self.cluster.networks.cni):
             yield partial(self._objects, name)
         yield lambda: secrets_step(self.running, self.cluster, self.secrets, self.keeping)
+        if store := self.cluster.site.secrets:
+            yield lambda: store_step(self.running, self.cluster, store)
         yield self._definitions
         yield partial(self._objects, ARGO_CD)
         yield self._root

@@ -45,3 +45,11 @@ class Step(Struct, frozen=True, kw_only=True):
     def blocked(self) -> list[str]:
         """What a person must settle first."""
         return [item.what for item in self.items if item.state == State.WAITS]
+
+    @property
+    def standing(self) -> str:
+        """How it stands where there is nothing to do: done, or the first of what comes later."""
+        later = [item.what for item in self.items if item.state == State.LATER]
+        if not later:
+            return "was done already"
+        return later[0] + (f"; so for {len(later) - 1} more" if len(later) > 1 else "")

@@ -95,7 +95,8 @@ def gpus(gpu: Object, strategy: str) -> dict[str, str]:
     """Return what NVIDIA's device plugin offers: whole GPUs, or the parts that MIG makes of them. With the strategy
     `single` parts are called as GPUs are.
     """
-    count = gpu.get("count", 0)
+    # As many pods take turns on each as time-slicing lets.
+    count = gpu.get("count", 0) * gpu.get("timeSlices", 1)
     mig = gpu.get("mig")
     if not count or not mig:
         return {"nvidia.com/gpu": str(count)} if count else {}
