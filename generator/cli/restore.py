@@ -1,6 +1,7 @@
 """`gen restore`."""
 
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ from generator.cli.options import ROOT, root_of
 from generator.cli.terminal import say
 from generator.cli.workflow import Place, follow, moment_now
 from generator.errors import UsageError
+from generator.model.cluster import Cluster
 
 if TYPE_CHECKING:
     from generator.day2.workflows.restoring import Restore, Switch
+    from generator.live.running import RunningCluster
 
 
 @click.command("restore")
@@ -53,9 +56,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     from generator.cli.restore_volume import asked_for  # noqa: PLC0415 - as below
     from generator.cli.restore_volume import restore as restore_volume  # noqa: PLC0415 - as below
     from generator.day2.volume_restore import volume_backup  # noqa: PLC0415 - heavy
-    from generator.day2.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
-    from generator.day2.workflows.restoring import plan, restore, with_room  # noqa: PLC0415 - heavy
-    from generator.day2.workflows.submitting import begin  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.restoring import restore  # noqa: PLC0415 - heavy
     from generator.live.identity import confirm  # noqa: PLC0415 - heavy
 
     cluster, now = usable(only(root_of(directory), names)), moment_now()
@@ -67,16 +68,25 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
             _ask()
         return restore_volume(there, cluster, wanted)
     asked = restore(cluster, bucket, now, at=at, into=into, switch=switch)
-    place = Place(running(kubeconfig, context), namespaces(cluster))
-    confirm(place.running, cluster)
-    asked = with_room(place.running, cluster, asked)
+    there = running(kubeconfig, context)
+    confirm(there, cluster)
+    return _bring_back(there, cluster, asked, now, yes=yes)
+
+
+def _bring_back(there: "RunningCluster", cluster: Cluster, asked: "Restore", now: datetime, *, yes: bool) -> int:
+    """Tell what a restore of a bucket does, begin it, and follow it to its end."""
+    from generator.day2.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.restoring import plan, with_room  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.submitting import begin  # noqa: PLC0415 - heavy
+
+    place, asked = Place(there, namespaces(cluster)), with_room(there, cluster, asked)
     operation = chosen(operations(*place), asked.operation)
     workflow = run_of(operation, asked.known_to(operation))
     for line in plan(cluster, asked, now):
         say(line)
     if not yes:
         _ask()
-    begun = begin(place.running, workflow)
+    begun = begin(there, workflow)
     say(f"{begun.name} begins; Ctrl-C ends the waiting, not the run")
     code = follow(place, begun.name, asked.deadline)
     _tell(place, begun.name, code)
