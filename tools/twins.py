@@ -45,7 +45,7 @@ GROUPS = (
     Group(240, ("test_twin_fair",)),
     Group(240, ("test_twin_mig",)),
     Group(240, ("test_twin_a30",)),
-    Group(600, ("test_whole",)),
+    Group(1200, ("test_whole",)),
     Group(420, ("test_live_bootstrap",)),
     Group(600, ("test_live_sync",)),
     Group(300, ("test_rehearse",)),
