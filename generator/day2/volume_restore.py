@@ -1,16 +1,14 @@
 """A volume of a team brought back from its backup: what is asked for, made in the cluster, and waited for."""
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from msgspec import Struct
 
 from generator.components.component import Manifest
-from generator.components.volsync.names import GROUP
-from generator.components.volsync.restoring import claim, comparison, destination, stamp
+from generator.components.volsync.names import GROUP, repository
+from generator.components.volsync.restoring import claim, comparison, comparison_name, destination, stamp
 from generator.components.volsync.sources import volume_kind
 from generator.errors import UsageError
 from generator.live.messages import shortened
@@ -21,14 +19,18 @@ from generator.model.base import is_label
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
-Seen = TypeVar("Seen")
-PAUSE = 5.0
-"""Seconds between two looks."""
 NOTHING = "No data will be restored"
 """What the mover says, and calls it a success, where there was no backup yet (v0.16.0: `mover-restic/entry.sh`)."""
 CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 DESTINATIONS = f"/apis/{GROUP}/v1alpha1/namespaces/{{}}/replicationdestinations"
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether a claim is as its backup has it, and when that was found."""
+
+    good: bool
+    at: str = ""
 
 
 class VolumeRestore(Struct, frozen=True, kw_only=True):
@@ -42,6 +44,10 @@ class VolumeRestore(Struct, frozen=True, kw_only=True):
     def team(self) -> str:
         """The team whose volume it is."""
         return self.backup.source.team
+
+    def again(self, cluster: str) -> str:
+        """Return the command that goes on with the same."""
+        return f"gen restore {self.backup.name} --cluster {cluster} --at {stamp(self.at)} --into {self.into}"
 
 
 def volume_backup(cluster: Cluster, name: str) -> VolumeBackup | None:
@@ -72,19 +78,40 @@ def plan(cluster: Cluster, one: VolumeRestore) -> Iterator[str]:
 
 
 def begin(running: RunningCluster, cluster: Cluster, one: VolumeRestore) -> None:
-    """Make the new claim, and have VolSync fill it. Raises UsageError where a claim of this name is somebody else's."""
-    claims = CLAIMS.format(one.team)
-    there = running.get(f"{claims}/{one.into}")
-    began = running.get(f"{DESTINATIONS.format(one.team)}/{one.into}")
+    """Make the new claim, and have VolSync fill it. Raises UsageError where a claim of this name is somebody else's, or
+    where the one that VolSync filled is gone.
+    """
+    there, began = held(running, one), running.get(f"{DESTINATIONS.format(one.team)}/{one.into}")
     if there and not began:
         raise UsageError(f"claim {one.into} of {one.team} is there already, and not of a restore: name another --into")
-    if began and dig(began, "spec", "trigger", "manual") != stamp(one.at):
-        former = dig(began, "spec", "trigger", "manual")
-        raise UsageError(f"{one.into} is being restored as of {former}: say --at {former} to go on, or another --into")
-    if not began:
+    if dig(there or {}, "metadata", "deletionTimestamp"):
+        raise UsageError(f"claim {one.into} of {one.team} is being removed: wait for that, or name another --into")
+    if began:
+        _go_on(began, cluster, one, there=bool(there))
+    else:
         running.create(DESTINATIONS.format(one.team), destination(one.backup, one.into, one.at))
     if not there:
-        running.create(claims, _claim(running, cluster, one))
+        running.create(CLAIMS.format(one.team), _claim(running, cluster, one))
+
+
+def held(running: RunningCluster, one: VolumeRestore) -> Manifest | None:
+    """Return the new claim as the cluster has it."""
+    return running.get(f"{CLAIMS.format(one.team)}/{one.into}")
+
+
+def _go_on(began: Manifest, cluster: Cluster, one: VolumeRestore, *, there: bool) -> None:
+    """Raise UsageError where what a stopped run left cannot be gone on with: VolSync fills a claim once."""
+    former, of = dig(began, "spec", "trigger", "manual"), dig(began, "spec", "restic", "repository")
+    if of != repository(one.backup):
+        raise UsageError(f"{one.into} is being restored from {of}, which is another backup: name another --into")
+    if former != stamp(one.at):
+        raise UsageError(f"{one.into} is being restored as of {former}: say --at {former} to go on, or another --into")
+    if not there and dig(began, "status", "lastManualSync") == stamp(one.at):
+        remove = f"kubectl --namespace {one.team} delete replicationdestination {one.into}"
+        raise UsageError(
+            f"claim {one.into} of {one.team} was removed after VolSync had filled it, which it does once: `{remove}`, "
+            f"then `{one.again(cluster.name)}`; or name another --into"
+        )
 
 
 def _claim(running: RunningCluster, cluster: Cluster, one: VolumeRestore) -> Manifest:
@@ -98,8 +125,13 @@ def _claim(running: RunningCluster, cluster: Cluster, one: VolumeRestore) -> Man
 
 
 def filled(running: RunningCluster, one: VolumeRestore) -> str | None:
-    """Return what went wrong when VolSync filled the claim, empty where nothing did; None while it is under way."""
-    found = running.get(f"{DESTINATIONS.format(one.team)}/{one.into}") or {}
+    """Return what went wrong when VolSync filled the claim, empty where nothing did; None while it is under way. Raises
+    UsageError where nobody fills it any more.
+    """
+    found = running.get(f"{DESTINATIONS.format(one.team)}/{one.into}")
+    if found is None:
+        gone = f"ReplicationDestination {one.into} of {one.team} was removed before the claim was full"
+        raise UsageError(f"{gone}: remove claim {one.into}, then the same command again; or name another --into")
     result = str(dig(found, "status", "latestMoverStatus", "result") or "")
     logs = str(dig(found, "status", "latestMoverStatus", "logs") or "")
     if result == "Failed":
@@ -109,21 +141,27 @@ def filled(running: RunningCluster, one: VolumeRestore) -> str | None:
     return f"no backup had been made by {stamp(one.at)}" if NOTHING in logs else ""
 
 
-def compare(running: RunningCluster, cluster: Cluster, one: VolumeRestore) -> None:
-    """Start what compares the new claim with the backup, unless it was started before."""
-    running.create(JOBS.format(one.team), comparison(cluster, one.backup, one.into, one.at))
+def compare(running: RunningCluster, cluster: Cluster, one: VolumeRestore) -> str:
+    """Start what compares the new claim with the backup, unless it was started before for this very claim; return the
+    Job's name. Raises UsageError where the claim is gone.
+    """
+    claim = held(running, one)
+    if claim is None:
+        raise UsageError(f"claim {one.into} of {one.team} was removed before it was compared: name another --into")
+    running.create(JOBS.format(one.team), comparison(cluster, one.backup, claim, one.at))
+    return comparison_name(claim)
 
 
-def compared(running: RunningCluster, one: VolumeRestore) -> bool | None:
-    """Tell whether both are the same; None while it is under way."""
-    found = running.get(f"{JOBS.format(one.team)}/compare-{one.into}") or {}
+def compared(running: RunningCluster, one: VolumeRestore, job: str) -> Verdict | None:
+    """Return what a Job found; None while it is under way. Raises UsageError where it compared another claim than the
+    one that has the name now, or is gone.
+    """
+    claim, found = held(running, one), running.get(f"{JOBS.format(one.team)}/{job}")
+    if claim is None or comparison_name(claim) != job:
+        gone = f"claim {one.into} of {one.team} was removed while it was compared"
+        raise UsageError(f"{gone}: what has its name now is proven by nothing; name another --into")
+    if found is None:
+        raise UsageError(f"Job {job} of {one.team} was removed before it had compared all: the same command again")
     if dig(found, "status", "succeeded"):
-        return True
-    return False if dig(found, "status", "failed") else None
-
-
-def waited(look: Callable[[], Seen | None], pause: float = PAUSE) -> Seen:
-    """Look until something is seen, and return it."""
-    while (seen := look()) is None:
-        time.sleep(pause)
-    return seen
+        return Verdict(good=True, at=str(dig(found, "status", "completionTime") or ""))
+    return Verdict(good=False) if dig(found, "status", "failed") else None

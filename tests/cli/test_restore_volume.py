@@ -4,9 +4,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from msgspec import structs
 from reference import load
 
 from generator.cli.restore_volume import asked_for, restore
+from generator.errors import UsageError
+from generator.day2.volume_restore import begin, compare, compared
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 
@@ -26,6 +29,7 @@ HOME = VolumeBackup(
     daily_change=Quantity.parse("50Gi"),
     user=1000,
 )
+RESTORED = "/api/v1/namespaces/vision/persistentvolumeclaims/home-restored-20260601"
 BROUGHT = {"lastManualSync": "2026-06-01T12:00:00Z", "latestMoverStatus": {"result": "Successful", "logs": ""}}
 
 
@@ -34,6 +38,8 @@ class Server:
 
     def __init__(self, *, destination: Object, job: Object, live: Object | None = None) -> None:
         self.said = {"ReplicationDestination": destination, "Job": job, "PersistentVolumeClaim": {}}
+        self.made = 0
+        self.pods: list[Object] = []
         self.held: dict[str, Object] = {}
         if live:
             self.held["/api/v1/namespaces/vision/persistentvolumeclaims/home"] = live
@@ -41,10 +47,17 @@ class Server:
     def get(self, path: str) -> Object | None:
         return self.held.get(path)
 
-    def create(self, path: str, manifest: Object) -> Object:
-        made = {**manifest, "status": self.said[manifest["kind"]]}
-        self.held[f"{path}/{manifest['metadata']['name']}"] = made
-        return made
+    def create(self, path: str, manifest: Object) -> Object | None:
+        place = f"{path}/{manifest['metadata']['name']}"
+        if place in self.held:
+            return None
+        self.made += 1
+        metadata = {**manifest["metadata"], "uid": f"uid-{self.made}", "creationTimestamp": "2026-06-01T12:00:01Z"}
+        self.held[place] = {**manifest, "metadata": metadata, "status": self.said[manifest["kind"]]}
+        return self.held[place]
+
+    def items(self, _path: str, **_query: str) -> list[Object]:
+        return self.pods
 
     def kinds(self) -> list[str]:
         return [one["kind"] for one in self.held.values()]
@@ -57,20 +70,20 @@ def wanted() -> "VolumeRestore":
 def test_it_is_brought_back_beside_the_live_claim_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Ti"}}}
     live = {"kind": "PersistentVolumeClaim", "spec": spec}
-    server = Server(destination=BROUGHT, job={"succeeded": 1}, live=live)
+    server = Server(destination=BROUGHT, job={"succeeded": 1, "completionTime": "2026-06-01T13:00:00Z"}, live=live)
     assert restore(cast("RunningCluster", server), ML50, wanted()) == 0
     assert server.kinds() == ["PersistentVolumeClaim", "ReplicationDestination", "PersistentVolumeClaim", "Job"]
-    claim = server.held["/api/v1/namespaces/vision/persistentvolumeclaims/home-restored-20260601"]
+    claim = server.held[RESTORED]
     assert claim["spec"]["resources"]["requests"]["storage"] == "3Ti"
     said = capsys.readouterr()
-    assert "file by file" in said.out + said.err
+    assert "was at 2026-06-01T13:00:00Z as the backup has it, file by file" in said.out + said.err
     assert "name claim home-restored-20260601 instead of home" in said.out + said.err
 
 
 def test_a_volume_that_is_gone_comes_back_as_large_as_the_file_says() -> None:
     server = Server(destination=BROUGHT, job={"succeeded": 1})
     assert restore(cast("RunningCluster", server), ML50, wanted()) == 0
-    claim = server.held["/api/v1/namespaces/vision/persistentvolumeclaims/home-restored-20260601"]
+    claim = server.held[RESTORED]
     assert claim["spec"]["resources"]["requests"]["storage"] == "2Ti"
     assert claim["spec"]["accessModes"] == ["ReadWriteOnce"]
 
@@ -94,3 +107,62 @@ def test_what_went_wrong_is_said_and_is_no_success(
     assert restore(cast("RunningCluster", server), ML50, wanted()) == 1
     told = capsys.readouterr()
     assert said in told.out + told.err
+
+
+def test_a_claim_that_was_made_again_is_compared_itself() -> None:
+    """What was found of the claim that had the name before says nothing of this one, which may be empty."""
+    server = Server(destination=BROUGHT, job={"succeeded": 1})
+    assert restore(cast("RunningCluster", server), ML50, wanted()) == 0
+    server.held[RESTORED] = {**server.held[RESTORED], "metadata": {"name": "home-restored-20260601", "uid": "another"}}
+    server.said["Job"] = {"failed": 1}
+    assert restore(cast("RunningCluster", server), ML50, wanted()) == 1
+
+
+def test_the_comparison_goes_with_the_claim() -> None:
+    server = Server(destination=BROUGHT, job={"succeeded": 1})
+    restore(cast("RunningCluster", server), ML50, wanted())
+    (job,) = [one for one in server.held.values() if one["kind"] == "Job"]
+    (owner,) = job["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("PersistentVolumeClaim", server.held[RESTORED]["metadata"]["uid"])
+    assert job["metadata"]["name"] == f"compare-{owner['uid']}"
+
+
+def test_a_claim_that_was_removed_after_it_was_filled_is_not_made_anew() -> None:
+    """VolSync fills it once: the new one would stay empty."""
+    server = Server(destination=BROUGHT, job={"succeeded": 1})
+    restore(cast("RunningCluster", server), ML50, wanted())
+    del server.held[RESTORED]
+    remedy = (
+        "delete replicationdestination home-restored-20260601`, then `gen restore vision-home --cluster ml50 "
+        "--at 2026-06-01T12:00:00Z --into home-restored-20260601`"
+    )
+    with pytest.raises(UsageError, match=remedy):
+        restore(cast("RunningCluster", server), ML50, wanted())
+    assert RESTORED not in server.held
+
+
+def test_a_claim_that_goes_while_it_is_compared_is_not_proven() -> None:
+    server = Server(destination=BROUGHT, job={"succeeded": 1})
+    one, running = wanted(), cast("RunningCluster", server)
+    begin(running, ML50, one)
+    job = compare(running, ML50, one)
+    server.held[RESTORED] = {**server.held[RESTORED], "metadata": {"name": "home-restored-20260601", "uid": "another"}}
+    with pytest.raises(UsageError, match="was removed while it was compared"):
+        compared(running, one, job)
+
+
+def test_the_restore_of_another_backup_is_not_gone_on_with() -> None:
+    server = Server(destination=BROUGHT, job={"succeeded": 1})
+    restore(cast("RunningCluster", server), ML50, wanted())
+    other = structs.replace(HOME, name="vision-scratch")
+    with pytest.raises(UsageError, match="is being restored from volume-backup-vision-home, which is another backup"):
+        begin(cast("RunningCluster", server), ML50, structs.replace(wanted(), backup=other))
+
+
+def test_how_to_compare_again_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    server = Server(destination=BROUGHT, job={"failed": 1})
+    assert restore(cast("RunningCluster", server), ML50, wanted()) == 1
+    told = capsys.readouterr()
+    again = "gen restore vision-home --cluster ml50 --at 2026-06-01T12:00:00Z --into home-restored-20260601"
+    uid = server.held[RESTORED]["metadata"]["uid"]
+    assert f"kubectl --namespace vision delete job compare-{uid}, then {again}" in told.out + told.err

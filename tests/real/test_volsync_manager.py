@@ -20,12 +20,13 @@ from reference import load
 from generator.components import compose
 from generator.components.volsync import values
 from generator.components.volsync.names import CA, NAMESPACE, repository
-from generator.day2.volume_restore import asked, begin, compare, compared, filled
 from generator.errors import UsageError
 from generator.live.api import of_kubeconfig
 from generator.live.apiserver import free_ports
 from generator.live.running import RunningCluster
 from generator.live.status.last_volumes import last_volumes
+from generator.day2.volume_progress import comparing, filling
+from generator.day2.volume_restore import DESTINATIONS, Verdict, asked, begin, compare, compared, filled
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket
@@ -340,16 +341,42 @@ def test_a_volume_comes_back_into_a_claim_of_its_own_and_is_compared(
     (data,) = [each for each in pod["volumes"] if each["name"] == "data"]
     assert data["persistentVolumeClaim"]["claimName"] == "home-again"
     assert filled(running, one) is None
+    assert filling(running, one).what == "the mover has no pod that runs"
     say(manager, f"{JOBS.format('vision')}/volsync-dst-home-again", {"succeeded": 1, "startTime": NOW})
     manager.wait("the end of the way back", lambda: filled(running, one) == "")
-    compare(running, cluster(), one)
-    assert compared(running, one) is None
-    compare(running, cluster(), one)
-    say(manager, f"{JOBS.format('vision')}/compare-home-again", {"failed": 1, "startTime": NOW})
-    assert compared(running, one) is False
+    name = compare(running, cluster(), one)
+    assert compared(running, one, name) is None
+    assert comparing(running, one, name).what == "the comparison has no pod that runs"
+    assert compare(running, cluster(), one) == name
+    say(manager, f"{JOBS.format('vision')}/{name}", {"failed": 1, "startTime": NOW})
+    assert compared(running, one, name) == Verdict(good=False)
     begin(running, cluster(), one)
     with pytest.raises(UsageError, match="being restored as of 2026-06-01T12:00:00Z"):
         begin(running, cluster(), structs.replace(one, at=datetime(2026, 6, 2, tzinfo=UTC)))
+
+
+def test_a_claim_that_is_gone_is_neither_filled_twice_nor_proven(manager: "ApiServer", running: RunningCluster) -> None:
+    """Follows the test before: VolSync has filled `home-again`."""
+    path = f"{CLAIMS.format('vision')}/home-again"
+    one = asked(BACKUP, datetime.now(tz=UTC), at="2026-06-01T12:00:00Z", into="home-again")
+    name = compare(running, cluster(), one)
+    manager.request("DELETE", path)
+    if found(manager, path):  # the API server keeps a claim until its controller has seen that nobody uses it
+        with pytest.raises(UsageError, match="is being removed"):
+            begin(running, cluster(), one)
+        manager.request("PATCH", path, {"metadata": {"finalizers": None}}, patch="merge-patch+json")
+    manager.wait("the claim's end", lambda: found(manager, path) is None)
+    with pytest.raises(UsageError, match="was removed while it was compared"):
+        compared(running, one, name)
+    with pytest.raises(UsageError, match="delete replicationdestination home-again"):
+        begin(running, cluster(), one)
+    filler = f"{DESTINATIONS.format('vision')}/home-again"
+    running.delete(filler)
+    manager.wait(
+        "the end of what filled it", lambda: found(manager, f"{DESTINATIONS.format('vision')}/home-again") is None
+    )
+    begin(running, cluster(), one)
+    assert compare(running, cluster(), one) != name
 
 
 def test_a_claim_that_is_there_is_never_written_over(running: RunningCluster) -> None:

@@ -48,15 +48,27 @@ def destination(backup: VolumeBackup, into: str, at: datetime) -> Manifest:
     }
 
 
-def comparison(cluster: Cluster, backup: VolumeBackup, into: str, at: datetime) -> Manifest:
-    """Return the Job that reads the backup once more and compares all of it with the new claim. It only reads, and goes
-    through the team's queue like a mover.
+def comparison_name(held: Manifest) -> str:
+    """Return the name of the Job that compares a claim that is there: of this very claim, for one that was removed and
+    made again under its name is empty, and what was once found of the former one says nothing of it.
     """
-    metadata = {"name": f"compare-{into}", "namespace": backup.source.team, "labels": {**LABELS, QUEUE: "default"}}
+    return f"compare-{held['metadata']['uid']}"
+
+
+def comparison(cluster: Cluster, backup: VolumeBackup, held: Manifest, at: datetime) -> Manifest:
+    """Return the Job that reads the backup once more and compares all of it with the new claim as it is held in the
+    cluster. It only reads, goes through the team's queue like a mover, and ends with the claim.
+    """
+    into, uid = held["metadata"]["name"], held["metadata"]["uid"]
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata,
+        "metadata": {
+            "name": comparison_name(held),
+            "namespace": backup.source.team,
+            "labels": {**LABELS, QUEUE: "default"},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": into, "uid": uid}],
+        },
         "spec": {
             "backoffLimit": 0,
             "ttlSecondsAfterFinished": KEPT,
