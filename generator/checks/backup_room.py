@@ -34,10 +34,17 @@ def _volumes(cluster: Cluster) -> Iterator[tuple[Path, VolumeBackup, Bucket, Pat
             yield at, one, bucket, also, one.size.value + days * one.daily_change.value
 
 
+def _left(cluster: Cluster) -> int:
+    """Return what backups of volumes leave of MinIO, in bytes; 0 where it holds nothing that can be known."""
+    usable = objects_usable(cluster).value
+    return max(usable - sum(room for *_, room in _volumes(cluster)), 1) if usable else 0
+
+
 @rule("GEN-BKP-011", "room for the copies in their bucket")
 def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
     """A copy of all, and each day's changes for as long as they are kept or locked, whichever is longer. At its quota
-    a bucket takes no more, and nothing locked can be deleted to make room.
+    a bucket takes no more, and nothing locked can be deleted to make room. Of a volume: `size`, and `dailyChange` for
+    `keepDays`, for a week until restic frees room, and then for as long as the bucket keeps old versions.
 
     Wrong:
         - {name: datasets-backup, quota: 100T}
@@ -78,7 +85,7 @@ def _volumes_in_buckets(cluster: Cluster) -> Iterator[Finding]:
 def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
     """A backup never deletes: an object that was deleted in the source stays in the target, and no rule of the bucket
     ends it. Where each day's changes are under new keys, as with checkpoints that are numbered, the target grows by
-    them until it is full, and then no backup works any more.
+    them until it is full, and then no backup works any more. What backups of volumes need is not there for them.
 
     Wrong:
         - {name: copies, quota: 200T}
@@ -91,7 +98,7 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
         dailyChange: 8T
         changes: rewritten
     """
-    usable = objects_usable(cluster).value
+    usable = _left(cluster)
     alone = False
     for at, backup, bucket, also in targets(cluster):
         most = min(each for each in (bucket.quota and bucket.quota.value, usable, _ENDLESS) if each)

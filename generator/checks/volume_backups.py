@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from generator.checks.backups import old_days
 from generator.checks.places import entries, given_twice, human, meant
-from generator.checks.tiers import buckets, snapshot_classes
+from generator.checks.tiers import buckets, snapshot_classes, users
+from generator.components.volsync.names import CA, repository
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
@@ -79,6 +80,8 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
 @rule("GEN-BKP-034", "backups of volumes have names of their own")
 def names_unique(cluster: Cluster) -> Iterator[Finding]:
     """A backup's name is that of its user in MinIO and of its repository: two of one name would share the password.
+    `gen restore` takes it beside the names of backed-up buckets and of their backups, which it would hide. The Secret
+    of one that is named `client` would be that of the certificate which all of a team have.
 
     Wrong:
         - {name: home, from: {team: vision, ...}, ...}
@@ -88,7 +91,18 @@ def names_unique(cluster: Cluster) -> Iterator[Finding]:
         - {name: language-home, from: {team: language, ...}, ...}
     """
     items = [(backup.name, (*at, "name")) for at, backup in _backups(cluster)]
-    return given_twice(items, "two backups of volumes are named {}", "rename one")
+    yield from given_twice(items, "two backups of volumes are named {}", "rename one")
+    backups = entries(cluster.backups, "backups")
+    others = {one.source.bucket: (*at, "from", "bucket") for at, one in backups}
+    others |= {one.name: (*at, "name") for at, one in backups}
+    for at, one in _backups(cluster):
+        name, where = one.name, (*at, "name")
+        if name in others:
+            message = f"`gen restore {name}` would mean the volume, and a bucket as well"
+            yield Finding(at=where, also=others[name], message=message, fix=f"rename the backup, as {name}-volume")
+        if repository(one) == CA:
+            message = f"backup {name} has its Secret under the name of the certificate for MinIO, {CA}"
+            yield Finding(at=where, message=message, fix=f"rename the backup, as {name}-volume")
 
 
 @rule("GEN-BKP-035", "backups of volumes say as whom they read")
@@ -202,3 +216,32 @@ def somebody_told(cluster: Cluster) -> Iterator[Finding]:
         message = f"nobody is told when a volume is not backed up: {why}"
         fix = "look at `gen status` each day, or alert with monitoring.prometheus"
         yield Finding(at=("volumeBackups",), message=message, fix=fix)
+
+
+MAY = {"read": "read", "write": "read and delete", "backup": "read and write over"}
+"""What each right lets a user of MinIO do to a repository."""
+
+
+@rule("GEN-BKP-040", "backups of volumes that no other user of MinIO reaches")
+def repositories_alone(cluster: Cluster) -> Iterator[Finding]:
+    """Each backup of a volume has a user of its own, who reaches its repository and nothing beside it. A right on the
+    bucket is one on all repositories in it: who may write deletes them, and who may read needs but the password, which
+    is in the team's namespace.
+
+    Wrong:
+        users: [{name: serving, buckets: [models, volumes], access: write}]
+        # and
+        volumeBackups: [{name: home, to: {bucket: volumes}, ...}]
+    Right:
+        users: [{name: serving, buckets: [models], access: write}]
+    """
+    taken = {one.target.bucket for one in cluster.all_backups}  # GEN-BKP-033
+    places = {backup.target.bucket: (*at, "to", "bucket") for at, backup in reversed(_backups(cluster))}
+    held = {name: at for name, at in places.items() if name not in taken}
+    for at, user in users(cluster):
+        for where, name in entries(user.buckets, *at, "buckets"):
+            if name in held:
+                message = f"user {user.name} may {MAY[user.access]} all backups of volumes in bucket {name}"
+                fix = "take the bucket from the user, or give backups of volumes a bucket for themselves"
+                edits = remove(where) if user.buckets[1:] else ()
+                yield Finding(at=where, also=held[name], message=message, fix=fix, edits=edits)
