@@ -46,6 +46,7 @@ ABOUT_ONE = {
     "checks/networks.py": {"calico"},
     "checks/site.py": {"cilium"},
     "checks/tiers.py": {"ceph_cluster", "minio"},
+    "checks/volume_backups.py": {"volsync"},
     "layout/argocd.py": {"argo_cd"},
     "live/bootstrap/argo_cd.py": {"argo_cd"},
     "live/bootstrap/overlays.py": {"argo_cd"},

@@ -18,6 +18,7 @@ from msgspec import structs
 from reference import load
 
 from generator.components import compose
+from generator.components.tenants.rbac import MEMBER, roles
 from generator.components.volsync import values
 from generator.components.volsync.names import CA, NAMESPACE, repository
 from generator.errors import UsageError
@@ -310,6 +311,46 @@ def test_only_the_platform_declares_backups_in_a_teams_namespace(manager: "ApiSe
     manager.apply({**everywhere, "subjects": [{**subject, "name": "olga"}]})
     olga = ("olga", ("system:authenticated",))
     manager.wait("an administrator's right", lambda: manager.create(theirs, by=olga)[0] == 201)
+
+
+def test_members_change_no_secret_of_a_backup(manager: "ApiServer") -> None:
+    """A member, by the rights that teams' members have; reading is left to them, which nobody could prevent."""
+    (member,) = [one for one in roles(()) if one["metadata"]["name"] == MEMBER]
+    manager.apply(member)
+    group = "rbac.authorization.k8s.io"
+    manager.apply(
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "alice", "namespace": "vision"},
+            "roleRef": {"kind": "ClusterRole", "apiGroup": group, "name": MEMBER},
+            "subjects": [{"kind": "User", "apiGroup": group, "name": "alice"}],
+        }
+    )
+    alice, secrets = ("alice", ("system:authenticated",)), "/api/v1/namespaces/vision/secrets"
+    held = f"{secrets}/{repository(BACKUP)}"
+    change = {"stringData": {"RESTIC_REPOSITORY": "s3:https://elsewhere.example.org/mine"}}
+    own = secret("own")
+    manager.wait("a member's rights", lambda: manager.create(own, by=alice)[0] == 201)
+    before = manager.request("GET", held, by=alice)
+    assert before[0] == 200
+    for code, answer in (
+        manager.request("PATCH", held, change, patch="merge-patch+json", by=alice),
+        manager.request("DELETE", held, by=alice),
+        manager.request("DELETE", f"{secrets}/{CA}", by=alice),
+        manager.request("DELETE", secrets, by=alice),
+        manager.create(secret("volume-backup-of-ours"), by=alice),
+        manager.create({**own, "metadata": {"generateName": "volume-backup-", "namespace": "vision"}}, by=alice),
+    ):
+        assert code == 422, answer
+        assert "leave Secrets whose names begin with volume-backup-" in str(answer)
+    assert manager.request("GET", held) == before
+    assert manager.request("PATCH", f"{held}?dryRun=All", change, patch="merge-patch+json")[0] == 200
+
+
+def secret(name: str) -> Object:
+    metadata = {"name": name, "namespace": "vision"}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"key": "x"}}
 
 
 @pytest.fixture

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
 from generator.components.kueue import PREFIX, PRIORITY, QUEUE
-from generator.components.tenants.beside import addresses, bucket_claims, budgets, tokens, volume_backups
+from generator.components.tenants.beside import (
+    addresses,
+    backup_secrets,
+    bucket_claims,
+    budgets,
+    tokens,
+    volume_backups,
+)
 from generator.components.tenants.datasets import kept
 from generator.components.tenants.pods import allowed, changes, gpu_variables, label, pods, templates
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, binding, policy, resources
@@ -50,6 +57,7 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         tokens(),
         bucket_claims(),
         volume_backups(),
+        backup_secrets(),
         kept(),
         budgets(),
     )

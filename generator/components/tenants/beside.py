@@ -4,6 +4,7 @@ from generator.components.component import Manifest
 from generator.components.rook_ceph import BUCKETS
 from generator.components.tenants.policy import BY_CONTROLLER, CONTROLLER, ENTERING, EVERYWHERE, policy, resources
 from generator.components.volsync.names import GROUP as VOLSYNC
+from generator.components.volsync.names import SECRETS as BACKUP_SECRETS
 
 
 def addresses() -> Manifest:
@@ -49,6 +50,26 @@ def volume_backups() -> Manifest:
             "platform's people",
         },
         conditions={"entering": ENTERING},
+    )  # fmt: skip
+
+
+def backup_secrets() -> Manifest:
+    """Leave the Secrets of volume backups to who may write Secrets everywhere, as bootstrap and cert-manager may. With
+    another repository or password in one, backups would go well and bring nothing back; one that is gone stops them.
+    To read them is left to members: whoever may run pods in a namespace can mount any Secret of it.
+    """
+    return policy(
+        "gen-volume-backup-secrets",
+        [resources("", ["secrets"], "CREATE", "UPDATE", "DELETE")],
+        validations={
+            f"{CONTROLLER} || {EVERYWHERE}":
+            f"leave Secrets whose names begin with {BACKUP_SECRETS} as they are: backups of the team's volumes are "
+            "written and read with them; name others otherwise",
+        },
+        conditions={
+            "of-a-backup": "(request.operation == 'DELETE' ? oldObject : object).metadata.name"
+            f".startsWith('{BACKUP_SECRETS}')",
+        },
     )  # fmt: skip
 
 

@@ -11,7 +11,10 @@ PRIVILEGED = {"volsync.backube/privileged-movers": "true"}
 CA = "volume-backup-client"
 """The certificate in a team's namespace for the sake of its `ca.crt`, with which MinIO's is checked."""
 
+SECRETS = "volume-backup-"
+"""Begins the names of Secrets of volume backups in a team's namespace, and of no others there."""
+
 
 def repository(backup: VolumeBackup) -> str:
     """Return the name of the Secret in the team's namespace that says where a volume's backups are."""
-    return f"volume-backup-{backup.name}"
+    return f"{SECRETS}{backup.name}"
