@@ -53,6 +53,14 @@ def test_the_last_good_run_and_the_one_that_runs() -> None:
             },
             "its last mover failed: ERROR: incorrect password",
         ),
+        *(
+            (
+                {"lastSyncTime": ago(12), "latestMoverStatus": {"result": "Successful", "logs": f"opened\n{said}\n"}},
+                "its last run found no file in claim home: bring back what is lost while the backups before it are "
+                "kept",
+            )
+            for said in ("== Directory is empty skipping backup ===", "processed 0 files, 0 B in 0:00")
+        ),
         (
             {
                 "lastSyncTime": ago(12),
@@ -66,6 +74,11 @@ def test_what_is_wrong_is_told_with_where_to_look(status: dict[str, Any] | None,
     (cause,) = told(status).causes
     assert cause.why == why
     assert cause.command == "kubectl describe replicationsource home --namespace vision"
+
+
+def test_a_run_with_files_is_well() -> None:
+    said = "processed 10 files, 3.2 GiB in 0:05\nsnapshot 2f1 saved\nRestic completed in 8s"
+    assert not told({"lastSyncTime": ago(12), "latestMoverStatus": {"result": "Successful", "logs": said}}).causes
 
 
 def test_what_rests_is_said_to_rest() -> None:

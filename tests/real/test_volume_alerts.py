@@ -31,7 +31,9 @@ SEVERITIES = {
     "VolumeBackupNeverWorked": "critical",
     "VolumeBackupNotSeen": "critical",
     "VolumeBackupSlow": "warning",
+    "VolumeBackupShrank": "warning",
 }
+HELD = "kubelet_volume_stats_used_bytes"
 OUT, MISSED = "volsync_volume_out_of_sync", "volsync_missed_intervals_total"
 DAY = 143
 """Steps of ten minutes that follow the first of a day."""
@@ -53,8 +55,11 @@ def judge(folder: Path, spec: Any, series: dict[str, str], hours: int, fires: tu
         }
         for name in SEVERITIES
     ]
-    of = 'obj_namespace="vision",obj_name="home",role="source",method="restic",pod="a"'
-    told = [{"series": f"{name}{{{of}}}", "values": values} for name, values in series.items()]
+    of = {
+        HELD: 'namespace="vision",persistentvolumeclaim="home",node="a"',
+        **dict.fromkeys((OUT, MISSED), 'obj_namespace="vision",obj_name="home",role="source",method="restic",pod="a"'),
+    }
+    told = [{"series": f"{name}{{{of[name]}}}", "values": values} for name, values in series.items()]
     test = {"interval": "10m", "input_series": told, "alert_rule_test": asked}
     files = {
         "rules.json": spec,
@@ -68,12 +73,16 @@ def judge(folder: Path, spec: Any, series: dict[str, str], hours: int, fires: tu
 
 
 def labels(alert: str) -> dict[str, str]:
+    if alert == "VolumeBackupShrank":
+        return {"severity": "warning", "namespace": "vision", "persistentvolumeclaim": "home"}
     found = {"severity": SEVERITIES[alert], "obj_namespace": "vision", "obj_name": "home"}
     return found | ({"role": "source"} if alert == "VolumeBackupNotSeen" else {})
 
 
 WELL = f"1x2 0x{10 * DAY}"
 BROKEN = f"1x2 0x{2 * DAY} 1x{12 * DAY}"
+FINE = {OUT: WELL}
+TIB = 2**40
 
 
 @pytest.mark.parametrize(
@@ -93,6 +102,14 @@ BROKEN = f"1x2 0x{2 * DAY} 1x{12 * DAY}"
         pytest.param(
             {OUT: f"0x{9 * DAY}", MISSED: f"0x{DAY} 1x{6 * DAY}"}, 30, ("VolumeBackupSlow",), id="a run took too long"
         ),
+        pytest.param(FINE | {HELD: f"{TIB}x{10 * DAY}"}, 100, (), id="it holds what it held"),
+        pytest.param(FINE | {HELD: f"{TIB}x{2 * DAY} {TIB // 2 + 1}x{8 * DAY}"}, 60, (), id="it lost less than half"),
+        pytest.param(
+            FINE | {HELD: f"{TIB}x{2 * DAY} 25000x{8 * DAY}"}, 60, ("VolumeBackupShrank",), id="it was emptied"
+        ),
+        pytest.param(FINE | {HELD: f"{TIB}x{2 * DAY} 25000x{8 * DAY}"}, 230, (), id="it was emptied a week ago"),
+        pytest.param(FINE | {HELD: f"{TIB}x{2 * DAY} _x{8 * DAY}"}, 60, (), id="nobody mounts it any more"),
+        pytest.param(FINE | {HELD: f"900000000x{2 * DAY} 25000x{8 * DAY}"}, 60, (), id="it never held much"),
     ],
 )
 def test_a_backup_that_does_not_come_is_told(

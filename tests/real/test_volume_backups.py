@@ -24,6 +24,7 @@ from generator.components.minio.settings import settings
 from generator.components.minio.volume_keys import user
 from generator.components.static import read_text
 from generator.components.volsync.sources import source
+from generator.live.status.last_volumes import EMPTY
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket, Lock, Objects
@@ -263,6 +264,38 @@ def test_who_steals_the_key_destroys_nothing_that_root_cannot_undo(
     assert sums(back) == held
 
 
+@pytest.mark.parametrize("backup", [HOME, LOCKED], ids=["versions", "lock"])
+def test_what_was_written_over_is_found_by_a_comparison_and_taken_back_by_root(
+    site: Site, data: Path, tmp_path: Path, backup: VolumeBackup
+) -> None:
+    """A new version lies on top of each pack, which a lock lets be made; and an index that is none is new there. The
+    next run still goes well: it reads no pack of files again. What brings all back is in operations.md.
+    """
+    held = fill(data, 12, 20)
+    good(site.run(backup, data, "backup", "prune"))
+    theft, key, place = now(), site.key(backup), f"s/{backup.target.bucket}/{backup.prefix}/"
+    time.sleep(2.1)
+    junk = tmp_path / "junk"
+    junk.write_bytes(b"junk")
+    listed = site.mc("--json", "ls", "--recursive", f"{place}data/", key=key).stdout.splitlines()
+    for one in map(json.loads, listed):
+        assert site.mc("cp", str(junk), f"{place}data/{one['key']}", key=key).returncode == 0
+    good(site.run(backup, data, "backup"))
+    done = site.compare(backup, data, now())
+    assert done.returncode == 1
+    assert "FAILED: " in done.stderr
+    assert site.restic(backup, "check", "--read-data").returncode == 1
+    assert site.mc("cp", str(junk), f"{place}index/{'0' * 64}", key=key).returncode == 0
+    assert site.run(backup, data, "backup").returncode != 0
+    for words in (("rm", "--recursive", "--force", place), ("cp", "--recursive", "--rewind", theft, place, place)):
+        undone = site.mc(*words)
+        assert undone.returncode == 0, undone.stderr
+    assert "no errors were found" in good(site.restic(backup, "check", "--read-data"))
+    back = tmp_path / "back" / "data"
+    good(site.run(backup, back, "restore"))
+    assert sums(back) == held
+
+
 def killed(site: Site, data: Path, folder: Path, *before: str) -> None:
     """Kill a mover in the middle of its backup, as a node that loses power does."""
     log = folder / "killed.log"
@@ -326,9 +359,12 @@ def test_the_lock_of_another_pod_is_kept_while_it_is_young(site: Site, data: Pat
 def test_an_empty_volume_is_no_backup_and_deletes_none(site: Site, data: Path, tmp_path: Path) -> None:
     """A volume that came up empty, as a new claim does, must not push out what there is."""
     held = fill(data, 9, 5)
-    good(site.run(HOME, data, "backup"))
+    assert not EMPTY.search(good(site.run(HOME, data, "backup")))
     said = good(site.run(HOME, tmp_path / "none" / "data", "backup"))
-    assert "Directory is empty skipping backup" in said
+    assert EMPTY.search(said)
+    folders = tmp_path / "folders" / "data"
+    (folders / "run-1").mkdir(parents=True)
+    assert EMPTY.search(good(site.run(MODELS, folders, "backup")))
     back = tmp_path / "back" / "data"
     good(site.run(HOME, back, "restore"))
     assert sums(back) == held

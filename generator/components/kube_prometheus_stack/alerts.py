@@ -12,6 +12,11 @@ from generator.components.workflows.backup import NEWEST
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 
+SHRANK_DAYS = 7
+"""How long is known what a volume held at most: alerts on what it lost end by themselves after that."""
+SHRANK_BYTES = 2**30
+"""What a volume must have held for that: in little, much comes and goes."""
+
 
 def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rules on the backups that run; None where there are none."""
@@ -48,6 +53,24 @@ def _volume(backup: VolumeBackup) -> Iterator[dict[str, Any]]:
     yield {"alert": "VolumeBackupNeverWorked", "expr": f"{by} ({metric}) == 1", "for": f"{gap}s", **never}
     yield {"alert": "VolumeBackupNotSeen", "expr": f"absent({metric})", "for": f"{gap}s", **unseen}
     yield {"alert": "VolumeBackupSlow", "expr": f"{by} ({missed}) > 0", **slow}
+    yield _shrank(backup)
+
+
+def _shrank(backup: VolumeBackup) -> dict[str, Any]:
+    """Return the rule on a volume that holds much less than it did, whose backups go on to be good. Kubelets tell what
+    it holds while a pod has it mounted, and so the rule judges no volume that nobody uses.
+    """
+    source, by = backup.source, "max by (namespace, persistentvolumeclaim)"
+    holds = f'kubelet_volume_stats_used_bytes{{namespace="{source.team}",persistentvolumeclaim="{source.claim}"}}'
+    most = f"{by} (max_over_time({holds}[{SHRANK_DAYS}d]))"
+    what = f"Claim {source.claim} of team {source.team} holds less than half of what it held within a week"
+    summary = f"{what}: if files are lost, bring them back from backup {backup.name} within {backup.keep_days} days"
+    return {
+        "alert": "VolumeBackupShrank",
+        "expr": f"{by} ({holds}) < {most} / 2 and {most} > {SHRANK_BYTES}",
+        "labels": {"severity": "warning"},
+        "annotations": {"summary": summary},
+    }
 
 
 def benchmarks_failed(cluster: Cluster, namespace: str) -> Manifest | None:

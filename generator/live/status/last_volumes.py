@@ -1,5 +1,6 @@
 """The last good backup of each volume that the cluster file declares, as VolSync tells."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -13,6 +14,10 @@ from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, sequence
 
+EMPTY = re.compile(r"Directory is empty skipping backup|^processed 0 files", re.MULTILINE)
+"""What a mover says of a volume without files, and calls a success (v0.16.0: `mover-restic/entry.sh`, and restic; both
+lines pass `internal/controller/mover/restic/logfilter.go`).
+"""
 SOURCES = f"/apis/{GROUP}/v1alpha1/replicationsources"
 
 
@@ -47,6 +52,9 @@ def _reasons(one: VolumeBackup, source: Manifest, good: str, now: datetime) -> I
         return
     if _text(source, "latestMoverStatus", "result") == "Failed":
         yield f"its last mover failed: {_last_line(_text(source, 'latestMoverStatus', 'logs'))}"
+    if EMPTY.search(_text(source, "latestMoverStatus", "logs")):
+        what = "bring back what is lost while the backups before it are kept"
+        yield f"its last run found no file in claim {one.source.claim}: {what}"
     for condition in sequence(dig(source, "status", "conditions")):
         if dig(condition, "reason") == "Error":
             yield f"VolSync says: {shortened(str(dig(condition, 'message') or ''))}"
