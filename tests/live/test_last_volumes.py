@@ -13,6 +13,7 @@ from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+REMEDY = "bring back what is lost while the backups before it are kept"
 NIGHTLY = VolumeBackup(
     name="home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
@@ -56,8 +57,7 @@ def test_the_last_good_run_and_the_one_that_runs() -> None:
         *(
             (
                 {"lastSyncTime": ago(12), "latestMoverStatus": {"result": "Successful", "logs": f"opened\n{said}\n"}},
-                "its last run found no file in claim home: bring back what is lost while the backups before it are "
-                "kept",
+                f"its last run found no file in claim home: {REMEDY}",
             )
             for said in ("== Directory is empty skipping backup ===", "processed 0 files, 0 B in 0:00")
         ),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -264,6 +265,13 @@ def test_who_steals_the_key_destroys_nothing_that_root_cannot_undo(
     assert sums(back) == held
 
 
+def written_twice(site: Site, place: str) -> set[str]:
+    """Return the objects with several versions that are no deletions: restic makes none but of its locks."""
+    listed = map(json.loads, site.mc("--json", "ls", "--recursive", "--versions", place).stdout.splitlines())
+    names = Counter(one["key"] for one in listed if not one.get("isDeleteMarker"))
+    return {name for name, count in names.items() if count > 1 and not name.startswith("locks/")}
+
+
 @pytest.mark.parametrize("backup", [HOME, LOCKED], ids=["versions", "lock"])
 def test_what_was_written_over_is_found_by_a_comparison_and_taken_back_by_root(
     site: Site, data: Path, tmp_path: Path, backup: VolumeBackup
@@ -274,6 +282,7 @@ def test_what_was_written_over_is_found_by_a_comparison_and_taken_back_by_root(
     held = fill(data, 12, 20)
     good(site.run(backup, data, "backup", "prune"))
     theft, key, place = now(), site.key(backup), f"s/{backup.target.bucket}/{backup.prefix}/"
+    assert not written_twice(site, place)
     time.sleep(2.1)
     junk = tmp_path / "junk"
     junk.write_bytes(b"junk")
@@ -281,6 +290,7 @@ def test_what_was_written_over_is_found_by_a_comparison_and_taken_back_by_root(
     for one in map(json.loads, listed):
         assert site.mc("cp", str(junk), f"{place}data/{one['key']}", key=key).returncode == 0
     good(site.run(backup, data, "backup"))
+    assert written_twice(site, place) == {f"data/{one['key']}" for one in map(json.loads, listed)}
     done = site.compare(backup, data, now())
     assert done.returncode == 1
     assert "FAILED: " in done.stderr
