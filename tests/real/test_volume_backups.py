@@ -293,7 +293,7 @@ def test_what_was_written_over_is_found_by_a_comparison_and_taken_back_by_root(
     assert written_twice(site, place) == {f"data/{one['key']}" for one in map(json.loads, listed)}
     done = site.compare(backup, data, now())
     assert done.returncode == 1
-    assert "FAILED: " in done.stderr
+    assert "FAILED: restic could not read snapshot" in done.stderr
     assert site.restic(backup, "check", "--read-data").returncode == 1
     assert site.mc("cp", str(junk), f"{place}index/{'0' * 64}", key=key).returncode == 0
     assert site.run(backup, data, "backup").returncode != 0
