@@ -7,8 +7,8 @@ from generator.cli.terminal import say
 from generator.errors import UsageError
 
 if TYPE_CHECKING:
-    from generator.live.running import RunningCluster
     from generator.day2.volume_restore import VolumeRestore
+    from generator.live.running import RunningCluster
     from generator.model.backup import VolumeBackup
     from generator.model.cluster import Cluster
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
 from generator.components.component import Manifest
+from generator.day2.volume_restore import DESTINATIONS, JOBS, VolumeRestore, held
+from generator.day2.workflows.text import lasted
 from generator.live.away import answered
 from generator.live.messages import shortened
 from generator.live.running import RunningCluster
-from generator.day2.volume_restore import DESTINATIONS, JOBS, VolumeRestore, held
-from generator.day2.workflows.text import lasted
 from generator.model.fields import dig, sequence
 
 Seen = TypeVar("Seen")

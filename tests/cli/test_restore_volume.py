@@ -8,8 +8,8 @@ from msgspec import structs
 from reference import load
 
 from generator.cli.restore_volume import asked_for, restore
-from generator.errors import UsageError
 from generator.day2.volume_restore import begin, compare, compared
+from generator.errors import UsageError
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 

@@ -8,10 +8,10 @@ from reference import load
 
 from generator.cli.restore_volume import restore
 from generator.components.volsync.restoring import comparison_name
-from generator.live import volume_progress
-from generator.live.api import AwayError
+from generator.day2 import volume_progress
 from generator.day2.volume_progress import Standing, comparing, filling, waited
 from generator.day2.volume_restore import asked
+from generator.live.api import AwayError
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 

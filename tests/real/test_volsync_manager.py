@@ -21,13 +21,13 @@ from generator.components import compose
 from generator.components.tenants.rbac import MEMBER, roles
 from generator.components.volsync import values
 from generator.components.volsync.names import CA, NAMESPACE, repository
+from generator.day2.volume_progress import comparing, filling
+from generator.day2.volume_restore import DESTINATIONS, Verdict, asked, begin, compare, compared, filled
 from generator.errors import UsageError
 from generator.live.api import of_kubeconfig
 from generator.live.apiserver import free_ports
 from generator.live.running import RunningCluster
 from generator.live.status.last_volumes import last_volumes
-from generator.day2.volume_progress import comparing, filling
-from generator.day2.volume_restore import DESTINATIONS, Verdict, asked, begin, compare, compared, filled
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket
