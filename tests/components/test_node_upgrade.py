@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,8 @@ class Machine(PreparedNode):
         assert done.returncode == 0, done.stderr
         (place / "calls").unlink()
 
-    def asks(self, words: str, *, cordoned: bool = True) -> None:
-        (self.place / "asked").write_text(f"{'true' if cordoned else ''}|{words}")
+    def asks(self, words: str, *, cordoned: bool = True, files: str = "1.35.3") -> None:
+        (self.place / "asked").write_text(f"{'true' if cordoned else ''}|{files}|{words}")
 
     def run(self) -> "subprocess.CompletedProcess[str]":
         """Run the script once, as the timer does."""
@@ -99,6 +100,94 @@ def test_what_must_not_be_done_is_not_begun(machine: Machine, asked: str, cordon
     (told,) = machine.told()
     assert f"upgrade-answer={asked}: failed: " in told
     assert told.endswith(why)
+
+
+def files(words: str) -> list[str]:
+    return [f"kubectl annotate --overwrite node gpu-01 gen.internal/upgrade-files={words}"]
+
+
+def test_a_machine_tells_of_which_version_its_files_are_before_it_is_asked(machine: Machine) -> None:
+    machine.asks("", cordoned=False, files="")
+    assert (machine.run().returncode, machine.told()) == (0, files("1.35.3"))
+    machine.asks("", cordoned=False)
+    assert (machine.run().returncode, machine.told()) == (0, []), "nothing new"
+    file = machine.place / "kubeadm/upgrade.yaml"
+    file.write_text(file.read_text().replace("1.35.3", "1.36.0"))
+    assert (machine.run().returncode, machine.told()) == (0, files("1.36.0"))
+    file.unlink()
+    machine.asks("", cordoned=False)
+    machine.run()
+    assert machine.told() == files(f"{file} names no version: bring the files of bootstrap/ to this node")
+    machine.asks(ASKED)
+    assert machine.run().returncode == 1
+    assert machine.told()[-1] == answer(f"failed: {file} names no version: bring the files of bootstrap/ to this node")
+    (machine.root / "etc/gen-upgrade/folder").unlink()
+    machine.asks("", cordoned=False)
+    machine.run()
+    assert machine.told() == files("/etc/gen-upgrade/folder names no folder that is here: run prepare.sh again")
+
+
+def open_to_all(machine: Machine) -> Path:
+    file = machine.place / "node/prepare.sh"
+    file.chmod(0o777)
+    return file
+
+
+def open_file_of_a_pool(machine: Machine) -> Path:
+    file = machine.place / "node/all/etc/x"
+    file.write_text("")
+    file.chmod(0o666)
+    return file
+
+
+def linked(machine: Machine) -> Path:
+    file = machine.place / "kubeadm/upgrade.yaml"
+    file.rename(machine.place / "elsewhere")
+    file.symlink_to(machine.place / "elsewhere")
+    return file
+
+
+def open_folder(machine: Machine) -> Path:
+    machine.place.chmod(0o777)
+    return machine.place
+
+
+def open_folder_above(machine: Machine) -> Path:
+    machine.place.parent.chmod(0o777)
+    return machine.place.parent
+
+
+def another_folder(machine: Machine) -> Path:
+    file = machine.root / "etc/gen-upgrade/folder"
+    file.chmod(0o666)
+    return file
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [open_to_all, open_file_of_a_pool, linked, open_folder, open_folder_above, another_folder],
+)
+def test_nothing_is_run_that_another_one_could_have_written(
+    machine: Machine, opened: Callable[[Machine], Path]
+) -> None:
+    file = opened(machine)
+    try:
+        assert machine.run().returncode == 1
+    finally:
+        machine.place.parent.chmod(0o700)
+    told = machine.told()
+    assert len(told) == 2, "it tells, and does nothing"
+    why = f"{file} is not root's alone: bring the files, as root, to a folder that only root may write, such as"
+    assert told[0].startswith(f"{files('')[0]}{why}")
+    assert told[1].startswith(answer(f"failed: {why}"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to another user")
+def test_nothing_is_run_that_belongs_to_another_user(machine: Machine) -> None:
+    file = machine.place / "node/prepare.sh"
+    os.chown(file, 65534, 65534)
+    assert machine.run().returncode == 1
+    assert f"{file} is not root's alone" in machine.told()[-1]
 
 
 def test_a_machine_that_is_asked_nothing_does_nothing(machine: Machine) -> None:

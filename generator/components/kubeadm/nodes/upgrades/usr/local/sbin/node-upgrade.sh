@@ -3,6 +3,7 @@
 # annotation `gen.internal/upgrade` says `apply` or `node`, the version, and when that was asked; the operation
 # `kubernetes-upgrade` writes it once the node is cordoned and empty. Nobody says by it what is installed: the version must
 # be that of the files which were brought here last. The answer goes into the annotation `gen.internal/upgrade-answer`.
+# Of which version these files are, or what is amiss with them, stands in `gen.internal/upgrade-files` at any time.
 #   FOLDER/kubeadm/upgrade.yaml   the version, and what kubeadm is told
 #   /etc/gen-upgrade/folder       FOLDER, and in `pool` this node's pool: prepare.sh writes both
 #   /var/lib/gen-upgrade/log      what was said last
@@ -14,6 +15,7 @@ export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 root=${GEN_ROOT:-}
 state=$root/var/lib/gen-upgrade
 export KUBECONFIG="$root/etc/kubernetes/kubelet.conf"
+notes='.metadata.annotations.gen\.internal/upgrade'
 node=$(hostname -s | tr '[:upper:]' '[:lower:]')
 
 finish() { # words: how it ended, first on this disk, for the API server may be away
@@ -50,13 +52,40 @@ install() { # names of packages: in this version, from the repositories that the
   fi
 }
 
-read_request() { # sets asked, how and version; ends where nothing is asked, or it was answered
-  said=$(kubectl get node "$node" --output 'jsonpath={.spec.unschedulable}|{.metadata.annotations.gen\.internal/upgrade}')
-  asked=${said#*|}
-  [ -n "$asked" ] || exit 0
-  how=${asked%% *} version=${asked#* } version=${version%% *}
-  if [ -f "$state/answer" ] && [ "$(cut -d ' ' -f 1-3 "$state/answer")" = "$asked:" ]; then tell; exit 0; fi
-  [ "${said%%|*}" = true ] || fail "$node is not cordoned"
+read_request() { # sets asked, how and version, and reported: what this machine said of its files
+  said=$(kubectl get node "$node" --output "jsonpath={.spec.unschedulable}|{$notes-files}|{$notes}")
+  reported=${said#*|} asked=${said##*|}
+  reported=${reported%%|*} how=${asked%% *} version=${asked#* } version=${version%% *}
+}
+
+read_files() { # sets folder, file, and brought: their version; or amiss: why they are of no use
+  brought='' amiss="/etc/gen-upgrade/folder names no folder that is here: run prepare.sh again"
+  folder=$(cat "$root/etc/gen-upgrade/folder" 2>/dev/null) && folder=$(cd "$folder" 2>/dev/null && pwd -P) || return 0
+  file=$folder/kubeadm/upgrade.yaml
+  amiss="$file names no version: bring the files of bootstrap/ to this node"
+  found=$(sed -n 's/^ *kubernetesVersion: "\{0,1\}v\([0-9.]*\)"\{0,1\}$/\1/p' "$file" 2>/dev/null) || return 0
+  [ -n "$found" ] || return 0
+  amiss=$(others_write)
+  [ -n "$amiss" ] || brought=$found
+}
+
+others_write() { # says which of the files that root runs and copies somebody else may write, or replace
+  me=$(stat -c %u /proc/self)
+  set -- "$root/usr/local/sbin/node-upgrade.sh" "$root/etc/gen-upgrade" "$folder/node" "$folder/kubeadm"
+  found=$(find "$@" \( -type l -o ! -user "$me" -o -perm /002 -o -perm /020 ! -group 0 \) -print -quit 2>&1 || true)
+  above=$folder
+  while [ -z "$found" ]; do
+    found=$(find "$above" -maxdepth 0 \( ! -user "$me" ! -user 0 -o ! -perm -1000 \( -perm /002 -o -perm /020 ! -group 0 \) \))
+    if [ "$above" = / ]; then break; fi
+    above=$(dirname "$above")
+  done
+  [ -z "$found" ] || echo "$found is not root's alone: bring the files, as root, to a folder that only root may write," \
+    "such as /var/lib/gen/bootstrap, and run prepare.sh there"
+}
+
+report() { # of which version the files are: before anything is asked, so that no node is emptied in vain
+  [ "${brought:-$amiss}" = "$reported" ] ||
+    kubectl annotate --overwrite node "$node" "gen.internal/upgrade-files=${brought:-$amiss}" >/dev/null || true
 }
 
 main() {
@@ -65,10 +94,13 @@ main() {
   exec 9>"$state/lock"
   flock -n 9 || exit 0
   read_request
-  folder=$(cat "$root/etc/gen-upgrade/folder") || fail "run prepare.sh again: /etc/gen-upgrade/folder is missing"
-  file=$folder/kubeadm/upgrade.yaml
-  brought=$(sed -n 's/^ *kubernetesVersion: "\{0,1\}v\([0-9.]*\)"\{0,1\}$/\1/p' "$file")
-  [ "$brought" = "$version" ] || fail "$file says ${brought:-nothing}: bring the files of bootstrap/ to this node first"
+  read_files
+  report
+  [ -n "$asked" ] || exit 0
+  if [ -f "$state/answer" ] && [ "$(cut -d ' ' -f 1-3 "$state/answer")" = "$asked:" ]; then tell; exit 0; fi
+  [ "${said%%|*}" = true ] || fail "$node is not cordoned"
+  [ -n "$brought" ] || fail "$amiss"
+  [ "$brought" = "$version" ] || fail "$file says $brought: bring the files of bootstrap/ to this node first"
   : >"$state/log"
   [ "$(kubeadm version --output short 2>/dev/null)" = "v$version" ] || install kubeadm
   do_it sh "$folder/node/prepare.sh" "$(cat "$root/etc/gen-upgrade/pool")"
