@@ -118,13 +118,15 @@ def _step(own: Manifest, script: str, given: list[str]) -> Manifest:
 
 
 def retries() -> Manifest:
-    """Return how often a step that asks the API server is tried again."""
+    """Return how often a step is tried again whose pod was lost, or that the API server did not answer in time: one step
+    goes over all nodes of a cluster, and may take days.
+    """
     return {
-        "limit": "3",
+        "limit": "12",
         "retryPolicy": "Always",
         # 2 is the script's verdict: trying again would only repeat it.
         "expression": "asInt(lastRetry.exitCode) != 2",
-        "backoff": {"duration": "15s", "factor": "4"},
+        "backoff": {"duration": "15s", "factor": "4", "cap": "5m"},
     }
 
 

@@ -1,0 +1,117 @@
+"""How the steps of operations on nodes ask an API server that is away for a while, and how they end."""
+
+import http.server
+import socketserver
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from nodeshelf import imported
+
+from generator.components.node_operations.templates import expansion, removal, retries, upgrade
+
+
+@pytest.fixture(autouse=True)
+def _scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield from imported(tmp_path, monkeypatch)
+
+
+class Server:
+    """An API server that gives these answers in turn, and the last one from then on; `None` ends the connection."""
+
+    def __init__(self, *answers: int | None) -> None:
+        self.answers, self.asked = [*answers], 0
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.asked += 1
+                code = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
+                if code is None:
+                    self.close_connection = True
+                    return
+                self.send_response(code)
+                self.end_headers()
+                self.wfile.write(b'{"message": "words"}')
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.http.serve_forever)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()
+
+    def client(self, folder: Path) -> Any:
+        import api  # type: ignore[import-not-found]
+
+        (folder / "token").write_text("token")
+        made = api.Api.__new__(api.Api)
+        made.account, made.trust = folder, ssl.create_default_context()
+        made.server = f"http://127.0.0.1:{self.http.server_address[1]}"
+        return made
+
+
+@pytest.mark.parametrize("away", [None, 503, 502])
+def test_a_server_that_is_away_for_a_moment_is_asked_again(tmp_path: Path, away: int | None) -> None:
+    with Server(away, away, 200) as server:
+        assert server.client(tmp_path).get("/version") == {"message": "words"}
+    assert server.asked == 3
+
+
+def test_one_that_stays_away_is_trouble_that_may_pass(tmp_path: Path) -> None:
+    import api
+
+    with Server(None) as server, pytest.raises(api.Trouble, match="the API server does not answer"):
+        server.client(tmp_path).get("/version")
+    assert server.asked > 2
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [(500, "Trouble"), (401, "Trouble"), (403, "Verdict"), (422, "Verdict"), (409, "Conflict"), (429, "Conflict")],
+)
+def test_an_answer_is_taken_as_it_is(tmp_path: Path, code: int, error: str) -> None:
+    import api
+
+    with Server(code) as server, pytest.raises((api.Trouble, api.Verdict, api.Conflict)) as raised:
+        server.client(tmp_path).get("/version")
+    assert (type(raised.value).__name__, server.asked) == (error, 1)
+
+
+@pytest.mark.parametrize(("error", "code"), [("Verdict", 2), ("Trouble", 1), ("Away", 1), ("Conflict", 1), ("", 0)])
+def test_a_step_that_is_not_to_be_tried_again_ends_with_two(
+    monkeypatch: pytest.MonkeyPatch, error: str, code: int
+) -> None:
+    import api
+
+    def step(_api: Any) -> None:
+        if error:
+            raise getattr(api, error)("words")
+
+    monkeypatch.setattr(api, "Api", lambda: None)
+    monkeypatch.setattr("sys.argv", ["upgrade.py", "step"])
+    assert api.run({"step": step}) == code
+
+
+def test_every_step_is_tried_again_but_after_a_verdict() -> None:
+    """For most of an hour, and five minutes apart at most: a node that restarts is back by then."""
+    steps = [
+        one for each in (expansion(), removal(), upgrade()) for one in each["spec"]["templates"] if "container" in one
+    ]
+    assert {str(one["retryStrategy"]) for one in steps} == {str(retries())}
+    told = retries()
+    assert (told["retryPolicy"], told["expression"]) == ("Always", "asInt(lastRetry.exitCode) != 2")
+    pauses = [min(15 * int(told["backoff"]["factor"]) ** count, 300) for count in range(int(told["limit"]))]
+    assert told["backoff"]["cap"] == "5m"
+    assert sum(pauses) > 2400
