@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.components import etcd_backup
+from generator.components import etcd_backup, jobset, kuberay
 from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.minio.layout import NAMESPACE as MINIO
@@ -47,6 +47,12 @@ def _emptying(cluster: Cluster) -> Iterator[Manifest]:
     yield rule("", ["pods/eviction"], ["create"])
     if cluster.teams:
         yield rule("kueue.x-k8s.io", ["workloads"], ["get", "list", "patch"])
+        # Which of a job's parts made a pod, and so whether the job has it.
+        yield rule("batch", ["jobs"], ["get"])
+        if jobset.DEFINITION.wanted(cluster):
+            yield rule("jobset.x-k8s.io", ["jobsets"], ["get"])
+        if kuberay.DEFINITION.wanted(cluster):
+            yield rule("ray.io", ["rayclusters"], ["get"])
 
 
 def _bound(name: str, rules: list[Manifest], **namespace: str) -> Iterator[Manifest]:

@@ -11,8 +11,8 @@ from generator.components.static import read_objects, read_text
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
-    "api.py", "burn_in.py", "ceph.py", "draining.py", "expansion.py", "members.py", "offering.py", "planning.py",
-    "removal.py", "trying.py", "upgrade.py", "upgrading.py",
+    "api.py", "burn_in.py", "ceph.py", "draining.py", "expansion.py", "members.py", "offering.py", "placing.py",
+    "planning.py", "removal.py", "trying.py", "upgrade.py", "upgrading.py",
 )  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
