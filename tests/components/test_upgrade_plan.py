@@ -1,7 +1,6 @@
 """In which order an upgrade of Kubernetes goes over nodes, and which versions it refuses, as its scripts compute it."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -9,9 +8,9 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from nodeshelf import Shelf, imported
 
 from generator.components.node_operations.facts import OF_POOL, config_maps, upgrade_facts
-from generator.components.node_operations.templates import FILES, scripts
 from generator.model.cluster import Cluster
 
 Object = dict[str, Any]
@@ -21,14 +20,10 @@ CONTROL = ("cp-1", "cp-2", "cp-3")
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The script of the operation, which imports the others that lie beside it."""
-    for name in FILES:
-        (tmp_path / name).write_text(scripts()["data"][name])
-    monkeypatch.syspath_prepend(tmp_path)
-    import upgrade  # type: ignore[import-not-found]
+    for _ in imported(tmp_path, monkeypatch):
+        import upgrade  # type: ignore[import-not-found]
 
-    yield upgrade
-    for name in FILES:
-        sys.modules.pop(name.removesuffix(".py"), None)
+        yield upgrade
 
 
 def node(version: str, *, ready: bool = True, annotations: Object | None = None, **spec: Any) -> Object:
@@ -134,6 +129,192 @@ def test_nodes_that_are_not_there_or_held_by_others_are_told(script: ModuleType,
     assert [one.split(":")[0] for one in script.away(made)] == ["gpu-01 has not joined", "gpu-02 is not Ready"]
     (held,) = script.others(made)
     assert held.startswith("gpu-03 is held by node-removal: let that end first")
+
+
+def left_out(made: Any, *names: str) -> Any:
+    """Return the plan of a run that was told to leave nodes as they are."""
+    chosen = [one for one in made.machines if one.name not in names]
+    return made._replace(machines=chosen, others=tuple(one for one in made.machines if one.name in names))
+
+
+def test_nodes_that_could_never_follow_are_not_left_out(script: ModuleType, ml50: Cluster) -> None:
+    """The control plane would be two minor versions ahead of them, and the file can name no version in between."""
+    behind = plan(script, ml50, gpu_07=node("1.33.9"), gpu_08=node("1.33.2"), gpu_09=node("1.34.0"), gpu_10=None)
+    (said,) = script.stranded(left_out(behind, "gpu-07", "gpu-08", "gpu-09", "gpu-10"))
+    assert said == (
+        "gpu-07, gpu-08: left out at 1.33.2, and nothing leads from there to 1.35.3: upgrade them to 1.34 while the "
+        "control plane is no newer, or take them out (`gen node remove`) and join them anew"
+    )
+    assert list(script.stranded(left_out(behind, "gpu-09", "gpu-10"))) == []
+
+
+def test_a_pool_that_is_left_out_is_no_stranger(
+    script: ModuleType, ml50: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = left_out(plan(script, ml50), "gpu-13", "gpu-14", "gpu-15")
+    monkeypatch.setenv("POOLS", "gpu-inference")
+    assert list(script.mistaken(made)) == []
+    monkeypatch.setenv("POOLS", "gpus")
+    assert list(script.mistaken(made)) == ["no pool has the name gpus"]
+
+
+def with_control_plane(cluster: Cluster, count: int) -> Cluster:
+    """Return the cluster with fewer nodes of the control plane."""
+    gone = {one.name for one in cluster.control_plane[count:]}
+    return structs.replace(cluster, machines=tuple(one for one in cluster.machines if one.name not in gone))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_without_three_members_of_etcd_somebody_must_say_that_the_api_may_be_away(
+    script: ModuleType, ml50: Cluster, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    made = plan(script, with_control_plane(ml50, count))
+    (said,) = script.without_majority(made)
+    assert said.startswith(f"{', '.join(CONTROL[:count])}: etcd has {count} of at least 3 members")
+    assert "-p control-plane-outage=yes" in said
+    assert list(script.without_majority(plan(script, ml50))) == []
+    monkeypatch.setenv("CONTROL_PLANE_OUTAGE", "yes")
+    assert list(script.without_majority(made)) == []
+    monkeypatch.setenv("CONTROL_PLANE_OUTAGE", "maybe")
+    assert "control-plane-outage is maybe, and must be yes or no" in script.mistaken(made)
+
+
+def test_no_outage_is_asked_for_where_only_workers_are_left(script: ModuleType, ml50: Cluster) -> None:
+    made = plan(script, with_control_plane(ml50, 1), cp_1=node("1.35.3"), gpu_01=node("1.34.6"))
+    made.servers["cp-1"] = server("1.35.3")
+    assert made.left()
+    assert list(script.without_majority(made)) == []
+
+
+def etcd(name: str, *, ready: bool = True) -> Object:
+    """Return the pod of a member of etcd."""
+    return {"spec": {"nodeName": name}, "status": {"conditions": [{"type": "Ready", "status": str(ready)}]}}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_with_that_said_no_node_stops_half_way_and_none_goes_while_another_is_down(
+    script: ModuleType, ml50: Cluster, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    import upgrading  # type: ignore[import-not-found]
+
+    made = plan(script, with_control_plane(ml50, count))
+    shelf = Shelf()
+    control = {"node-role.kubernetes.io/control-plane": ""}
+    for name in CONTROL[:count]:
+        shelf.put(f"/api/v1/namespaces/kube-system/pods/etcd-{name}", etcd(name))
+        shelf.put(f"/api/v1/nodes/{name}", {"metadata": {"name": name, "labels": control}})
+    (first,) = [one for one in made.machines if one.name == "cp-1"]
+    assert next(upgrading.etcd(shelf, made, first)).startswith("without cp-1 only")
+    monkeypatch.setenv("CONTROL_PLANE_OUTAGE", "yes")
+    assert list(upgrading.etcd(shelf, made, first)) == []
+    shelf.put(f"/api/v1/namespaces/kube-system/pods/etcd-{CONTROL[count - 1]}", etcd(CONTROL[count - 1], ready=False))
+    assert list(upgrading.etcd(shelf, made, first)) == [f"etcd on {CONTROL[count - 1]} is not Ready"]
+
+
+def test_three_members_keep_their_majority_whatever_is_said(
+    script: ModuleType, ml50: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import upgrading
+
+    monkeypatch.setenv("CONTROL_PLANE_OUTAGE", "yes")
+    made, shelf = plan(script, ml50), Shelf()
+    shelf.put(
+        "/api/v1/nodes/cp-1", {"metadata": {"name": "cp-1", "labels": {"node-role.kubernetes.io/control-plane": ""}}}
+    )
+    for name in CONTROL:
+        shelf.put(f"/api/v1/namespaces/kube-system/pods/etcd-{name}", etcd(name, ready=name != "cp-2"))
+    (first,) = [one for one in made.machines if one.name == "cp-1"]
+    assert next(upgrading.etcd(shelf, made, first)).startswith(
+        "without cp-1 only 1 of 3 members of etcd are there (cp-3)"
+    )
+
+
+FILES = "gen.internal/upgrade-files"
+
+
+def by_timer(cluster: Cluster) -> Cluster:
+    """Return the cluster whose machines have a timer."""
+    return structs.replace(cluster, kubernetes=structs.replace(cluster.kubernetes, upgrades="timer"))
+
+
+def test_machines_that_would_do_nothing_are_told_before_they_are_emptied(script: ModuleType, ml50: Cluster) -> None:
+    cluster = by_timer(ml50)
+    brought: dict[str, Any] = {one.name: node("1.34.6", annotations={FILES: "1.35.3"}) for one in cluster.machines}
+    assert list(script.unbrought(plan(script, cluster, **brought))) == []
+    amiss = "/home/a/bootstrap is not root's alone"
+    done = node("1.35.3", annotations={FILES: "1.34.6"})
+    brought |= {"gpu-01": node("1.34.6"), "gpu-02": node("1.34.6", annotations={FILES: "1.34.6"}), "gpu-03": done}
+    brought |= {"gpu-04": node("1.34.6", annotations={FILES: amiss}), "gpu-05": None}
+    then = "bring the files of 1.35.3 there, and run prepare.sh"
+    assert list(script.unbrought(plan(script, cluster, **brought))) == [
+        f"gpu-01: no node-upgrade.timer has told: {then}",
+        f"gpu-04: {amiss}: {then}",
+        f"gpu-02: its files are those of 1.34.6: {then}",
+    ]
+    assert list(script.unbrought(plan(script, ml50))) == [], "who upgrades by hand sees to it"
+
+
+def test_the_report_tells_of_nodes_that_were_left_out(
+    script: ModuleType, ml50: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STATUS", "Succeeded")
+    made = plan(script, ml50, "1.35.3", gpu_13=node("1.34.6"))
+    made.servers.update({name: server("1.35.3") for name in CONTROL})
+    for names, words in (((), "to be done: gpu-13."), (("gpu-13",), "all that were to be upgraded have the version.")):
+        monkeypatch.setattr(script, "planned", lambda _api, names=names: left_out(made, *names))
+        monkeypatch.setattr(script, "let_all_in", lambda *_: None)
+        script.report(Shelf())
+        said = capsys.readouterr().out
+        assert words in said
+        assert ("not among them, and not at 1.35.3: gpu-13" in said) == bool(names)
+    monkeypatch.setattr(script, "planned", lambda _api: left_out(plan_done(script, ml50), "gpu-13"))
+    script.report(Shelf())
+    assert " all have the version." in capsys.readouterr().out
+
+
+def plan_done(script: ModuleType, cluster: Cluster) -> Any:
+    """Return the plan of a cluster all of whose nodes have the version."""
+    made = plan(script, cluster, "1.35.3")
+    made.servers.update({name: server("1.35.3") for name in CONTROL})
+    return made
+
+
+def test_who_upgrades_by_hand_is_told_on_which_node_and_how(
+    script: ModuleType, ml50: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import upgrading
+
+    for cluster, how in ((ml50, "node"), (by_timer(ml50), "")):
+        shelf, made = Shelf(), plan(script, cluster)
+        one = shelf.put("/api/v1/nodes/gpu-01", node("1.34.6", unschedulable=True))
+        one["metadata"]["resourceVersion"] = "1"
+        (machine,) = [each for each in made.machines if each.name == "gpu-01"]
+        upgrading.ask(shelf, made, machine)
+        said = capsys.readouterr().out
+        assert one["metadata"]["annotations"]["gen.internal/upgrade"].startswith("node 1.35.3 ")
+        command = "`sudo node/prepare.sh gpu-training && sudo kubeadm upgrade node --config kubeadm/upgrade.yaml`"
+        assert ("gpu-01 is empty, and somebody must upgrade it now" in said and command in said) == bool(how)
+    (first,) = [each for each in plan(script, ml50).machines if each.name == "cp-1"]
+    assert "sudo kubeadm upgrade apply --config" in upgrading.by_hand(plan(script, ml50), first)
+
+
+def test_no_node_is_cordoned_before_what_is_on_its_way_there_has_arrived(
+    script: ModuleType, ml50: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import upgrading
+
+    order: list[str] = []
+    made = plan(script, ml50)
+    (unit,) = [one for one in made.units(3) if one.machines[0].name == "gpu-13"]
+    for name in ("settled", "empty", "ask"):
+        monkeypatch.setattr(upgrading, name, lambda *_: None)
+    monkeypatch.setattr(upgrading, "waited", lambda *_: {})
+    monkeypatch.setattr(upgrading, "let_in", lambda *_: None)
+    monkeypatch.setattr(upgrading, "placed", lambda _api, name: order.append(f"placed {name}"))
+    monkeypatch.setattr(upgrading, "change_node", lambda _api, name, _change: order.append(f"held {name}"))
+    upgrading.upgrade(Shelf(), made, unit)
+    names = ("gpu-13", "gpu-14", "gpu-15")
+    assert order == [*(f"placed {name}" for name in names), *(f"held {name}" for name in names)]
 
 
 def test_only_a_good_backup_tells_of_snapshots(script: ModuleType) -> None:

@@ -44,12 +44,15 @@ def config_maps(cluster: Cluster) -> Iterator[Manifest]:
 
 
 def upgrade_facts(cluster: Cluster) -> Manifest:
-    """Return what an upgrade of Kubernetes is told: the version, the control plane in order, images, the backup."""
+    """Return what an upgrade of Kubernetes is told: the version, the control plane in order, images, the backup,
+    who upgrades machines.
+    """
     facts = {
         "version": cluster.kubernetes.version,
         "control-plane": [machine.name for machine in cluster.control_plane],
         "images": [at_mirror(one.image, cluster.site.images) for one in bootstrap_images(cluster)],
         "backup": _backup(cluster),
+        "upgrades": cluster.kubernetes.upgrades,
     }
     return {
         "apiVersion": "v1",
