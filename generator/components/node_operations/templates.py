@@ -118,8 +118,8 @@ def _step(own: Manifest, script: str, given: list[str]) -> Manifest:
 
 
 def retries() -> Manifest:
-    """Return how often a step is tried again whose pod was lost, or that the API server did not answer in time: one step
-    goes over all nodes of a cluster, and may take days.
+    """Return how often a step is tried again whose pod was lost, or that no API server answered for long: one step
+    may go over all nodes of a cluster, and take days.
     """
     return {
         "limit": "12",
