@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from msgspec import structs
-from reference import with_hardware
+from reference import with_hardware, without_backups
 
 from generator.components import compose
 from generator.components.argo_cd.settings import settings
@@ -402,6 +402,15 @@ def test_an_upgrade_begins_with_a_backup_and_takes_each_node_from_drain_to_uncor
     places = [text.find(word) for word in words]
     assert -1 not in places
     assert places == sorted(places)
+
+
+def test_only_where_operations_are_the_steps_name_the_one_that_upgrades(ml50: Cluster) -> None:
+    operation, timer = "`gen workflow submit kubernetes-upgrade`", "node-upgrade.timer"
+    timed = structs.replace(ml50, kubernetes=structs.replace(ml50.kubernetes, upgrades="timer"))
+    for cluster, told in ((ml50, (True, False)), (timed, (True, True)), (without_backups(timed), (False, False))):
+        text = str(steps(cluster)).partition("another version of Kubernetes")[2]
+        assert (operation in text, timer in text) == told
+        assert "By hand:\n\n1. Back up etcd" in text
 
 
 def test_every_eviction_signal_is_named(ml50: Cluster) -> None:

@@ -58,7 +58,13 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
         yield _prose("exposure", domain=Word(exposed.domain), address=Word(exposed.address))
     if cluster.networks.firewall:
         yield _prose("firewall")
-    yield _prose("upgrade", first=Word(first.name))
+    yield _prose("upgrade", first=Word(first.name), operation=_operation(cluster))
+
+
+def _operation(cluster: Cluster) -> Text:
+    """Return that nobody need upgrade by hand, where the cluster has operations on nodes: as with any backup."""
+    timer = Text(TIMER) if cluster.kubernetes.upgrades == "timer" else joined(())
+    return joined((Text(OPERATION), timer)) if cluster.all_backups else joined(())
 
 
 def _prose(name: str, **values: Escaped | Text) -> Text:
@@ -109,6 +115,14 @@ def _endpoint(cluster: Cluster) -> tuple[Text, Text, Text]:
 DRIVE = Template("""\
 MinIO's pod of this node still has the former drive: delete it (`kubectl --namespace minio get pods --output wide` names
 it, `kubectl --namespace minio delete pod NAME`). It starts with the new one, and MinIO heals by itself.
+""")
+OPERATION = Template("""\
+`gen workflow submit kubernetes-upgrade` does or waits for all of this in order (docs/operations.md, Upgrading
+Kubernetes).
+""")
+TIMER = Template("""\
+`node-upgrade.timer` on each node does what its Node asks for, with files that root alone may write, in such a folder
+as /var/lib/gen/bootstrap. Where it would not, the Node's annotation `gen.internal/upgrade-files` says why.
 """)
 # Blocks of commands hold no comments: zsh takes none where people type or paste.
 EXTERNAL = Template(". {address} must lead to this node's port 6443 already")
