@@ -142,10 +142,18 @@ def test_nodes_that_could_never_follow_are_not_left_out(script: ModuleType, ml50
     behind = plan(script, ml50, gpu_07=node("1.33.9"), gpu_08=node("1.33.2"), gpu_09=node("1.34.0"), gpu_10=None)
     (said,) = script.stranded(left_out(behind, "gpu-07", "gpu-08", "gpu-09", "gpu-10"))
     assert said == (
-        "gpu-07, gpu-08: left out at 1.33.2, and nothing leads from there to 1.35.3: upgrade them to 1.34 while the "
-        "control plane is no newer, or take them out (`gen node remove`) and join them anew"
+        "gpu-07, gpu-08: left out at 1.33.2, from where nothing leads to 1.35.3: upgrade them to 1.34 first, or take "
+        "them out (`gen node remove`) and join them anew"
     )
     assert list(script.stranded(left_out(behind, "gpu-09", "gpu-10"))) == []
+
+
+def test_what_is_left_behind_already_hinders_no_patch_while_kubeadm_bears_it(script: ModuleType, ml50: Cluster) -> None:
+    made = plan(script, ml50, gpu_07=node("1.33.9"), gpu_08=node("1.31.0"))
+    made.servers.update({name: server("1.35.2") for name in CONTROL})
+    assert list(script.stranded(left_out(made, "gpu-07"))) == []
+    (said,) = script.stranded(left_out(made, "gpu-07", "gpu-08"))
+    assert said.startswith("gpu-08: left out at 1.31.0")
 
 
 def test_a_pool_that_is_left_out_is_no_stranger(
