@@ -250,7 +250,14 @@ def well(node: Object) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
 
 
+def test_workers_wait_for_the_control_plane(site: Site, steps: Steps) -> None:
+    said = steps.refused("upgrade", "workers", POOLS=POOL)
+    assert "cp-1, cp-2, cp-3: the control plane comes first, and is not at 1.35.3: begin again" in said
+    assert site.held() == set()
+
+
 def test_a_machine_that_fails_says_why_and_is_asked_again_by_the_next_run(site: Site, steps: Steps) -> None:
+    site.ahead()
     with Machines(steps) as machines:
         machines.sick.add("gpu-14")
         said = steps.refused("upgrade", "workers", POOLS=POOL)
@@ -272,6 +279,7 @@ def test_a_run_that_was_killed_is_gone_on_with_and_leaves_no_gang_stopped(site: 
     at = f"/api/v1/namespaces/vision/pods/{pod['metadata']['name']}"
     kept = [*pod["metadata"].get("finalizers", []), "twin.test/hold"]
     steps.patch(at, {"metadata": {"finalizers": kept}})
+    site.ahead()
     with Machines(steps) as machines:
         running = steps.begin("upgrade", "workers", POOLS="gpu-training")
         steps.api.wait("it is stopped", lambda: vision.workload("train")["spec"].get("active") is False)  # type: ignore[index]
@@ -303,6 +311,7 @@ def test_a_budget_that_lets_nobody_go_leaves_its_node_as_it_was(site: Site, step
     at = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/keep-it"
     steps.api.wait("the budget has counted", lambda: steps.api.get(at).get("status", {}).get("currentHealthy") == 1)
     assert "budgets that let no pod go now, and would hold up a drain: default/keep-it" in steps.good("upgrade", "plan")
+    site.ahead()
     with Machines(steps) as machines:
         said = steps.refused("upgrade", "workers", POOLS=POOL, AT_ONCE="2", DRAIN_SECONDS="2")
     assert "gpu-13: after 2 s there are still: default/kept-" in said
@@ -314,6 +323,7 @@ def test_a_budget_that_lets_nobody_go_leaves_its_node_as_it_was(site: Site, step
 
 
 def test_hosts_of_ceph_and_minio_wait_until_copies_are_whole(site: Site, steps: Steps) -> None:
+    site.ahead()
     with Machines(steps) as machines:
         steps.ceph("HEALTH_WARN", OSD_DOWN="1 osds down")
         said = steps.refused("upgrade", "workers", POOLS="cpu", STORAGE_SECONDS="1")
