@@ -14,6 +14,8 @@ from generator.model.change import CHART, ChangeRule, Effect
 
 PODSET = "kueue.x-k8s.io/podset"
 """A label that Kueue writes on the pods of what it has let in."""
+WORKLOAD = "kueue.x-k8s.io/workload"
+"""An annotation that Kueue writes beside it: the name of what it has let in."""
 GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 """Annotations of pods: those with one are in the PodGroup that it names, and Volcano makes none for them."""
 WHOLE = "leave runPolicy.schedulingPolicy out: all pods of a job start together, with the priority of its queue"
@@ -27,14 +29,14 @@ RUN_POLICY = {
 }
 """What must hold of a job of Kubeflow's operators (MPI operator v0.8.2 and training operator v1.9: `default.go`)."""
 OPERATORS_OWN = (
-    f"leave the label {PODSET} and annotations that name a PodGroup out of templates: Kueue and Volcano write them, "
-    "and by them pods count as let in and as a gang"
+    f"leave the label {PODSET} and annotations that name a PodGroup or a Workload out of templates: Kueue and Volcano "
+    "write them, and by them pods count as let in and as a gang"
 )
 
 
 def plain(template: str) -> str:
     """Return the CEL expression that a template of pods, or of Jobs, says nothing that is Kueue's or Volcano's."""
-    keys = f"({template}.?metadata.?annotations.orValue({{}}).exists(key, key in {list(GROUP_NAMES)})"
+    keys = f"({template}.?metadata.?annotations.orValue({{}}).exists(key, key in {[*GROUP_NAMES, WORKLOAD]})"
     return f"!{keys} || {template}.?metadata.?labels[?'{PODSET}'].hasValue())"
 
 

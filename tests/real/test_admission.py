@@ -601,6 +601,10 @@ HOLDS: "dict[str, tuple[Callable[[Object], object], str]]" = {
     "a label that goes": (lambda one: one["metadata"]["labels"].pop("kueue.x-k8s.io/podset"), LABELS),
     "a label that changes": (lambda one: one["metadata"]["labels"].update(dict.fromkeys(QUEUE, "x")), LABELS),
     "a label that comes": (lambda one: one["metadata"]["labels"].update({"kueue.x-k8s.io/managed": "true"}), LABELS),
+    "another job": (
+        lambda one: one["metadata"].update(annotations={"kueue.x-k8s.io/workload": "x"}),
+        "leave the annotation kueue.x-k8s.io/workload as it is",
+    ),
     "devices": (lambda one: one["metadata"].update(devices(one)["metadata"]), "leave annotations of cdi.k8s.io out"),
 }
 

@@ -87,3 +87,12 @@ def test_pods_of_a_gang_name_no_group_of_another(team: "ApiServer", key: str) ->
     status, message = team.create(made, by=ALICE)
     assert status == 422
     assert "start without their gang" in message
+
+
+def test_a_job_says_not_by_which_admission_its_pods_run(team: "ApiServer") -> None:
+    """Who empties a node would stop the job that it names, and wait for a pod that does not end with it."""
+    made = gang(4, "4")
+    made["spec"]["template"].setdefault("metadata", {})["annotations"] = {"kueue.x-k8s.io/workload": "job-of-another"}
+    status, message = team.create(made, by=ALICE)
+    assert status == 422
+    assert "leave the annotation kueue.x-k8s.io/workload out of pods and templates" in message

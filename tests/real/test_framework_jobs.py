@@ -184,6 +184,12 @@ NO_SUBMITTER, WAITS = "give spec.submitterPodTemplate", "leave launcherCreationP
             "Kueue and Volcano write them",
             id="another gang",
         ),
+        pytest.param(
+            job_set(pod=marked(template(), annotations={"kueue.x-k8s.io/workload": "x"})),
+            ALICE,
+            "name a PodGroup or a Workload",
+            id="another job",
+        ),
         pytest.param(job_set(replicas=2), ALICE, TWO_JOBS, id="two Jobs, each a gang of its own"),
         pytest.param(job_set(more=beside(8)), ALICE, TWO_JOBS, id="a second role with GPUs"),
         pytest.param(job_set(gang=None), OTHER_TEAMS, NO_GANG, id="another team's account"),

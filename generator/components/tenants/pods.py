@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from generator.components.common import OWN_LABELS, RESTRICTED_VOLUMES
 from generator.components.component import Manifest
-from generator.components.jobs import GROUP_NAMES, PODSET
+from generator.components.jobs import GROUP_NAMES, PODSET, WORKLOAD
 from generator.components.kueue import PREFIX, PRIORITY
 from generator.components.queues import BATCH
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
@@ -44,6 +44,7 @@ def pods() -> Manifest:
             **pod_variables("object"),
             "gated": f"has(object.spec.schedulingGates) && object.spec.schedulingGates.exists(g, g.name == '{GATE}')",
             "before": "''",
+            "belonged": "''",
         },
     )  # fmt: skip
 
@@ -66,6 +67,8 @@ def changes() -> Manifest:
             " && variables.before[key] == variables.after[key]))":
             f"leave labels that begin with {PREFIX} as they are: Kueue counts a pod by them",
             f"object.{ANNOTATIONS}.all(key, !({DEVICES}) || key in oldObject.{ANNOTATIONS})": NO_DEVICES,
+            f"variables.controller || {annotation('object', WORKLOAD)} == {annotation('oldObject', WORKLOAD)}":
+            f"leave the annotation {WORKLOAD} as it is: by it a pod is stopped together with its job",
         },
         variables={
             "controller": BY_CONTROLLER,
@@ -86,7 +89,10 @@ def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> M
         [resources(group, plural, "CREATE", "UPDATE") for group, plural in kinds],
         validations=pod_rules(),
         variables=pod_variables(f"object.spec.{path}")
-        | {"before": f"request.operation == 'CREATE' ? '' : {label(f'oldObject.spec.{path}', PODSET)}"},
+        | {
+            "before": f"request.operation == 'CREATE' ? '' : {label(f'oldObject.spec.{path}', PODSET)}",
+            "belonged": f"request.operation == 'CREATE' ? '' : {annotation(f'oldObject.spec.{path}', WORKLOAD)}",
+        },
         conditions={"entering": ENTERING, "new-template": f"request.operation == 'CREATE' || {changed}"},
     )
 
@@ -122,6 +128,9 @@ def pod_rules() -> dict[str, str]:
         " gang",
         "variables.controller || variables.podset in ['', variables.before]":
         f"leave the label {PODSET} out of pods and templates: Kueue writes it where it has let a job in",
+        "variables.controller || variables.workload in ['', variables.belonged]":
+        f"leave the annotation {WORKLOAD} out of pods and templates: Kueue writes it, and by it a pod is stopped"
+        " together with its job",
     }  # fmt: skip
 
 
@@ -138,6 +147,7 @@ def pod_variables(pod: str) -> dict[str, str]:
         "annotations": f"{pod}.{ANNOTATIONS}",
         "controller": BY_CONTROLLER,
         "podset": label(pod, PODSET),
+        "workload": annotation(pod, WORKLOAD),
     }
 
 
@@ -154,6 +164,11 @@ def gpu_variables(pod: str) -> dict[str, str]:
 def label(of: str, key: str) -> str:
     """Return what reads a label, an empty text where there is none."""
     return f"{of}.?metadata.?labels[?'{key}'].orValue('')"
+
+
+def annotation(of: str, key: str) -> str:
+    """Return what reads an annotation, an empty text where there is none."""
+    return f"{of}.?metadata.?annotations[?'{key}'].orValue('')"
 
 
 def allowed(name: str) -> str:
