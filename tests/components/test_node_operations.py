@@ -17,14 +17,58 @@ from reference import without_backups
 
 from generator.components.node_operations import DEFINITION, node_operations
 from generator.components.node_operations.facts import FACTS, OF_POOL, config_maps, upgrade_facts
-from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, UPGRADE
+from generator.components.node_operations.names import (
+    DRIVE_REPLACEMENT,
+    EXPANSION,
+    LEASES,
+    NAMESPACE,
+    OSD_REPLACEMENT,
+    REMOVAL,
+    REPLACEMENT,
+    UPGRADE,
+)
 from generator.components.node_operations.rights import rights
-from generator.components.node_operations.templates import FILES, burn_in_job, expansion, removal, scripts, upgrade
+from generator.components.node_operations.templates import (
+    FILES,
+    ask_ceph_job,
+    burn_in_job,
+    drive_replacement,
+    expansion,
+    osd_replacement,
+    removal,
+    replacement,
+    scripts,
+    upgrade,
+)
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 
-TEMPLATES = {EXPANSION: expansion(), REMOVAL: removal(), UPGRADE: upgrade()}
-SCRIPT = {EXPANSION: "expansion", REMOVAL: "removal", UPGRADE: "upgrade"}
+TEMPLATES = {
+    EXPANSION: expansion(),
+    REMOVAL: removal(),
+    REPLACEMENT: replacement(),
+    OSD_REPLACEMENT: osd_replacement(),
+    DRIVE_REPLACEMENT: drive_replacement(),
+    UPGRADE: upgrade(),
+}
+OF_ONE_NODE = [name for name in TEMPLATES if name != UPGRADE]
+IMPORTED = re.compile(r"^(?:from (\w+) import|import (\w+)$)", re.MULTILINE)
+
+
+def script(name: str) -> str:
+    """Return the name of an operation's script."""
+    return name.removeprefix("node-").removeprefix("kubernetes-").replace("-", "_")
+
+
+def imported(name: str) -> set[str]:
+    """Return a script and all others that it imports, and they."""
+    found, left = set[str](), {name}
+    while left:
+        found |= left
+        texts = [read_text(f"node_operations/{one}.py.txt") for one in left]
+        words = {one or other for text in texts for one, other in IMPORTED.findall(text)}
+        left = {one for one in words if f"{one}.py" in FILES} - found
+    return found
 
 
 def facts(cluster: Cluster) -> dict[str, dict[str, Any]]:
@@ -59,8 +103,8 @@ def test_objects_are_accepted(ml50: Cluster) -> None:
 def test_every_step_is_one_of_its_script_and_told_every_parameter(name: str) -> None:
     template = TEMPLATES[name]
     known = re.search(
-        r"^STEPS = \{(.*?)\}",
-        read_text(f"node_operations/{SCRIPT[name]}.py.txt"),
+        r"^STEPS = \{(.*?)\}$",
+        read_text(f"node_operations/{script(name)}.py.txt"),
         re.MULTILINE | re.DOTALL,
     )
     assert known
@@ -73,23 +117,18 @@ def test_every_step_is_one_of_its_script_and_told_every_parameter(name: str) -> 
             assert ("STATUS" in given) == (one["name"] == "report")
 
 
-READ = {
-    EXPANSION: ("expansion", "trying", "ceph"),
-    REMOVAL: ("removal", "draining"),
-    UPGRADE: ("upgrade", "upgrading", "planning", "draining", "ceph"),
-}
-
-
-@pytest.mark.parametrize(("name", "files"), READ.items())
-def test_variables_that_scripts_read_are_given(name: str, files: tuple[str, ...]) -> None:
-    texts = "".join(read_text(f"node_operations/{file}.py.txt") for file in files)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_variables_that_scripts_read_are_given(name: str) -> None:
+    """Those that are read when a script is imported stop every step."""
+    texts = "".join(read_text(f"node_operations/{one}.py.txt") for one in imported(script(name)))
     containers = [one["container"] for one in TEMPLATES[name]["spec"]["templates"] if "container" in one]
     given = {each["name"] for one in containers for each in one["env"]}
-    assert set(re.findall(r'(?:os\.environ(?:\.get\(|\[)|said\()"(\w+)"', texts)) <= given | {"STATUS"}
-    assert f"/scripts/{files[0]}.py" in containers[0]["command"]
+    known = given | {"ACCOUNT", "MOMENT", "PAUSE", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
+    assert set(re.findall(r'(?:os\.environ(?:\.get\(|\[)|said\()"(\w+)"', texts)) <= known
+    assert f"/scripts/{script(name)}.py" in containers[0]["command"]
 
 
-@pytest.mark.parametrize("name", [EXPANSION, REMOVAL])
+@pytest.mark.parametrize("name", OF_ONE_NODE)
 def test_no_step_runs_on_the_node_that_it_is_about(name: str) -> None:
     for one in TEMPLATES[name]["spec"]["templates"]:
         if "container" in one:
@@ -101,10 +140,26 @@ def test_no_step_runs_on_the_node_that_it_is_about(name: str) -> None:
             ]
 
 
+def mutexes(name: str, template: str) -> list[str]:
+    """Return which mutexes a template of an operation takes."""
+    (one,) = [one for one in TEMPLATES[name]["spec"]["templates"] if one["name"] == template]
+    return [each["name"] for each in one["synchronization"]["mutexes"]]
+
+
+def test_ceph_loses_and_gets_disks_of_one_operation_at_a_time() -> None:
+    assert mutexes(EXPANSION, "let-in") == mutexes(REPLACEMENT, "let-in") == mutexes(REPLACEMENT, "osds") == ["ceph"]
+    assert {"name": "ceph"} in TEMPLATES[OSD_REPLACEMENT]["spec"]["synchronization"]["mutexes"]
+
+
 def test_what_stops_jobs_does_so_one_node_after_the_other() -> None:
     for name in (REMOVAL, UPGRADE):
         assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     assert {"name": "node-disruption"} not in TEMPLATES[EXPANSION]["spec"]["synchronization"]["mutexes"]
+    for name in (OSD_REPLACEMENT, DRIVE_REPLACEMENT):
+        assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
+    assert mutexes(REPLACEMENT, "leave") == ["node-disruption"], "and not while a new machine is awaited"
+    for name in OF_ONE_NODE:
+        assert {"name": "node-{{workflow.parameters.node}}"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     (let_in,) = [one for one in TEMPLATES[EXPANSION]["spec"]["templates"] if one["name"] == "let-in"]
     assert let_in["synchronization"]["mutexes"] == [{"name": "ceph"}]
     (order,) = [one for one in TEMPLATES[EXPANSION]["spec"]["templates"] if one["name"] == EXPANSION]
@@ -134,18 +189,23 @@ def test_without_ceph_and_teams_steps_ask_for_neither(ml50: Cluster) -> None:
     assert not any(one[what] for one in facts(plain).values() for what in ("queues", "ceph", "unowned", "monitors"))
     rules = [rule for one in rights(plain) if "rules" in one for rule in one["rules"]]
     groups = {group for rule in rules for group in rule.get("apiGroups", ())}
-    assert groups == {"", "storage.k8s.io", "policy", "apps", "argoproj.io"}
-    assert {one["metadata"].get("namespace") for one in rights(plain)} == {None, "minio", "etcd-backup"}
-    assert {one["metadata"].get("namespace") for one in rights(without_backups(plain))} == {None, "minio"}
+    assert groups == {"", "batch", "coordination.k8s.io", "storage.k8s.io", "policy", "apps", "argoproj.io"}
+    assert {one["metadata"].get("namespace") for one in rights(plain)} == {None, LEASES, "minio", "etcd-backup"}
+    assert {one["metadata"].get("namespace") for one in rights(without_backups(plain))} == {None, LEASES, "minio"}
+    (operation,) = node_operations(plain).operations
+    assert OSD_REPLACEMENT not in {one["metadata"]["name"] for one in operation.templates}
 
 
-def test_nodes_are_changed_by_name_and_never_deleted(ml50: Cluster) -> None:
+def test_nodes_are_changed_by_name_and_deleted_only_where_they_are_replaced(ml50: Cluster) -> None:
     names = [machine.name for machine in ml50.machines]
     for role in (one for one in rights(ml50) if one["kind"] == "ClusterRole"):
         writes = [rule for rule in role["rules"] if not set(rule["verbs"]) <= {"get", "list"}]
         of_nodes = [rule for rule in role["rules"] if rule.get("resources") == ["nodes"] and rule in writes]
-        assert [(rule["verbs"], rule["resourceNames"]) for rule in of_nodes] == [(["patch"], names)]
-        assert {verb for rule in writes for verb in rule["verbs"]} <= {"create", "get", "list", "patch"}
+        changes = {REPLACEMENT: [(["delete", "patch"], names)], DRIVE_REPLACEMENT: []}
+        expected = changes.get(role["metadata"]["name"], [(["patch"], names)])
+        assert [(rule["verbs"], rule["resourceNames"]) for rule in of_nodes] == expected
+        others = [rule for rule in writes if rule not in of_nodes]
+        assert {verb for rule in others for verb in rule["verbs"]} <= {"create", "get", "list", "patch"}
         assert not [rule for rule in role["rules"] if "secrets" in rule.get("resources", ())]
 
 
@@ -184,6 +244,30 @@ def test_scripts_pass_the_linter(tmp_path: Path) -> None:
             [sys.executable, "-m", "ruff", *words, "."], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+ASKED = """#!/bin/sh
+case $1 in
+fails) echo "Error EBUSY: OSD(s) 3 have 24 pgs currently mapped to them." >&2; exit 16 ;;
+*) echo '{"osd": 3}'; echo "a warning" >&2 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("word", "code", "said"), [("find", 0, '{"osd": 3}'), ("fails", 16, "Error EBUSY: OSD(s) 3")])
+def test_a_pod_that_asks_ceph_ends_with_the_answer_or_else_with_why(
+    word: str, code: int, said: str, tmp_path: Path
+) -> None:
+    (container,) = ask_ceph_job()["spec"]["template"]["spec"]["containers"]
+    told = tmp_path / "told"
+    shell = [one.replace("/dev/termination-log", str(told)) for one in container["command"]]
+    assert shell != container["command"]
+    program = tmp_path / "ceph"
+    program.write_text(ASKED)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    assert subprocess.run([*shell, program, word], check=False).returncode == code
+    assert told.read_text().strip().startswith(said)
+    assert "a warning" not in told.read_text()
 
 
 class Node:

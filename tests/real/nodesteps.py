@@ -1,8 +1,12 @@
 """The steps of operations on nodes, run as processes with the rights of their ServiceAccounts, on a twin of `ml50`."""
 
+import contextlib
+import copy
 import datetime as dt
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +19,15 @@ from generator.components.ceph_cluster import ceph_cluster
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations import node_operations
-from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, UPGRADE
+from generator.components.node_operations.names import (
+    DRIVE_REPLACEMENT,
+    EXPANSION,
+    NAMESPACE,
+    OSD_REPLACEMENT,
+    REMOVAL,
+    REPLACEMENT,
+    UPGRADE,
+)
 from generator.components.node_operations.templates import scripts
 from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.rook_ceph import NAMESPACE as ROOK
@@ -29,7 +41,14 @@ if TYPE_CHECKING:
 
 MIRRORED = "mirror.example.org/library/python:3"
 NODES = "/api/v1/nodes"
-OPERATIONS = {"expansion": EXPANSION, "removal": REMOVAL, "upgrade": UPGRADE}
+OPERATIONS = {
+    "expansion": EXPANSION,
+    "removal": REMOVAL,
+    "replacement": REPLACEMENT,
+    "osd_replacement": OSD_REPLACEMENT,
+    "drive_replacement": DRIVE_REPLACEMENT,
+    "upgrade": UPGRADE,
+}
 """Names of operations by their scripts."""
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:"
 TIMES = {
@@ -46,7 +65,47 @@ TIMES = {
     "CONTROL_PLANE_OUTAGE": "no",
     "AT_ONCE": "1",
     "MOMENT": "0.2",
+    "PAUSE": "0.2",
+    "OFF": "no",
+    "SILENT_SECONDS": "300",
+    "MEMBER": "kept",
+    "DISK": "former",
+    "RESTART_SECONDS": "60",
+    "ACCEPT_SECONDS": "60",
+    "HEAL_SECONDS": "120",
+    "SAMPLE": "20",
 }
+# Runs a step that is killed when the API server has made its first change: questions to Ceph are none.
+KILLED = """
+import os, runpy, signal, sys
+
+script, step = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(script))
+import api
+
+send = api.Api.send
+
+def send_and_die(self, method, *words):
+    answer = send(self, method, *words)
+    if method != "GET" and answer is not None and "/rook-ceph/jobs" not in words[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return answer
+
+api.Api.send = send_and_die
+sys.argv = [script, step]
+runpy.run_path(script, run_name="__main__")
+"""
+
+
+class Machines:
+    """What `Steps` asks of a twin: its API server, and the nodes that can join."""
+
+    def __init__(self, api: Any, machines: list[dict[str, Any]]) -> None:
+        self.api, self.machines = api, machines
+
+    def bring(self, objects: list[dict[str, Any]]) -> None:
+        for one in objects:
+            self.api.apply(one)
 
 
 class Steps:
@@ -60,6 +119,16 @@ class Steps:
     @property
     def api(self) -> "Plane":
         return self.twin.api
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator["Steps"]:
+        """Yield the same on a connection of its own, for another thread."""
+        from twin.plane import Plane
+
+        made = copy.copy(self)
+        made.twin = Machines(Plane(self.api.real), self.twin.machines)  # type: ignore[assignment]
+        with contextlib.closing(made.api.connection):
+            yield made
 
     def install(self, cluster: Cluster, security: str = "restricted") -> None:
         """Apply what is rendered, but for Argo's kinds; and what the operations find of other components. `security` is
@@ -93,6 +162,23 @@ class Steps:
 
     def begin(self, operation: str, step: str, node: str = "", **told: str) -> "subprocess.Popen[str]":
         """Begin a step."""
+        command = [sys.executable, "-B", str(self.folder / f"{operation}.py"), step]
+        return self._run(command, operation, node, told)
+
+    def killed(self, operation: str, step: str, node: str, **told: str) -> int:
+        """Run a step that is killed after each change that it makes, and done again until it succeeds; how often it was
+        killed.
+        """
+        command = [sys.executable, "-B", "-c", KILLED, str(self.folder / f"{operation}.py"), step]
+        for count in range(30):
+            process = self._run(command, operation, node, told)
+            said, _ = process.communicate(timeout=240)
+            if process.returncode != -signal.SIGKILL:
+                assert process.returncode == 0, said
+                return count
+        raise AssertionError(f"{step} changes something each time")
+
+    def _run(self, command: list[str], operation: str, node: str, told: dict[str, str]) -> "subprocess.Popen[str]":
         env = {
             **os.environ,
             **TIMES,
@@ -108,7 +194,6 @@ class Steps:
             "POD": "step",
             **told,
         }
-        command = [sys.executable, "-B", str(self.folder / f"{operation}.py"), step]
         pipe = subprocess.PIPE
         return subprocess.Popen(command, env=env, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
@@ -202,7 +287,7 @@ class Steps:
 
     def deployment(self, space: str, name: str, node: str = "", **more: Any) -> None:
         """Let somebody run one pod: on a node alone where it is named, as Rook does."""
-        labels = {"app": more.get("app", name), "one": name}
+        labels = {"app": more.get("app", name), "one": name, **more.get("labels", {})}
         pod: Object = {"containers": [{"name": "main", "image": "registry.example.org/any:1"}]}
         pod["tolerations"] = [{"key": key, "operator": "Exists"} for key in more.get("tolerates", ())]
         if node:
@@ -267,3 +352,63 @@ def granted(cluster: Cluster, *names: str) -> Iterator[tuple[str, str, str, str,
                 for resource in rule.get("resources", rule.get("nonResourceURLs")):
                     space = role["metadata"].get("namespace", "")
                     yield role["metadata"]["name"], verb, rule.get("apiGroups", [""])[0], resource, space
+
+
+def cordoned(steps: Steps, name: str) -> bool:
+    return bool(steps.node(name)["spec"].get("unschedulable"))
+
+
+def notes(steps: Steps, name: str) -> dict[str, str]:
+    return dict(steps.node(name)["metadata"].get("annotations") or {})
+
+
+def unused(log: Path, cluster: Cluster, *names: str) -> set[tuple[str, str, str, str, str]]:
+    """Return what accounts may and never asked, but for what Argo's executor asks. None asked for what it may not."""
+    found = [one for one in asked(log) if one[0] in names]
+    assert [one for one in found if not one[-1]] == []
+    used = {(name, verb, group, what, space) for name, verb, group, what, space, _ in found}
+    whole = {(name, verb, group, what, "") for name, verb, group, what, _ in used}
+    executor = {(name, verb, "argoproj.io", "workflowtaskresults", NAMESPACE) for name in names for verb in VERBS}
+    may = {one for one in granted(cluster) if one[0] in names}
+    assert executor <= may
+    return {one for one in may - executor if one not in used and not (not one[4] and one in whole)}
+
+
+VERBS = ("create", "patch")
+"""What Argo's executor does with results of steps."""
+
+
+@contextlib.contextmanager
+def silent(address: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
+    """Yield a port that answers nothing, as where a firewall drops all: the queue of who listens there is full."""
+    with socket.create_server((address, port), backlog=0) as server, contextlib.ExitStack() as stack:
+        for _ in range(3):
+            client = stack.enter_context(socket.socket())
+            client.settimeout(0)
+            client.connect_ex(server.getsockname())
+        yield str(server.getsockname()[1])
+
+
+def etcd(steps: Steps, node: str, *, ready: bool) -> str:
+    """Let a member of etcd run as kubeadm runs it; its address."""
+    name = f"etcd-{node}"
+    at = f"/api/v1/namespaces/kube-system/pods/{name}"
+    steps.api.request("DELETE", f"{at}?gracePeriodSeconds=0")
+    steps.api.wait(f"{name} has gone", lambda: steps.api.get(at) is None)
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": "kube-system",
+        "labels": {"component": "etcd", "tier": "control-plane"},
+    }
+    spec: dict[str, Any] = {"nodeName": node, "containers": [{"name": "etcd", "image": "registry.k8s.io/etcd:3.6.6-0"}]}
+    spec["tolerations"] = [{"operator": "Exists"}]
+    if ready:
+        metadata["annotations"] = {"kubernetes.io/config.mirror": "1"}
+    else:
+        spec |= {"nodeName": "", "nodeSelector": {"nowhere": "true"}}
+    assert (
+        steps.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry=False)[0] == 201
+    )
+    if ready:
+        steps.api.wait(f"{name} runs", lambda: steps.api.get(at)["status"].get("phase") == "Running")
+    return at

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from auditing import asked, audited, betrayed, executor, stored, written
-from nodesteps import NODES, Steps
+from nodesteps import NODES, Machines, Steps
 from onenode.site import Gen, lighter, run_of, shown
 from reference import ROOT, load
 
@@ -30,17 +30,6 @@ GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
 MOMENTS = ["-p", "answer-port=", "-p", "ready-seconds=900", "-p", "join-seconds=900", "-p", "burn-in-seconds=900"]
 PATIENCE = 400.0
 """Seconds: a step is a pod, which takes five on an idle machine, and a minute on one with much else to do."""
-
-
-class Machines:
-    """What `Steps` asks of a twin: its API server, and the nodes that can join."""
-
-    def __init__(self, api: Any, machines: list[dict[str, Any]]) -> None:
-        self.api, self.machines = api, machines
-
-    def bring(self, objects: list[dict[str, Any]]) -> None:
-        for one in objects:
-            self.api.apply(one)
 
 
 class Site(Gen):
@@ -182,6 +171,24 @@ def test_an_expansion_that_is_killed_at_each_step_goes_on(site: Site, machine: s
     passes(site)
     assert site.ended(run) == "Succeeded", site.said(run)
     assert not site.steps.node(machine)["spec"].get("unschedulable")
+
+
+def test_a_second_run_on_a_node_waits_for_the_first(site: Site, machine: str) -> None:
+    first = site.begin("node-expansion", machine, *MOMENTS)
+    site.reaches(first, "join")
+    second = site.begin("node-replacement", machine)
+    site.until("it waits for the lock", lambda: f"mutex/node-{machine}" in waits_for(site, second))
+    assert not shown(site, second)["steps"], "it began all the same"
+    assert site.gen("stop", first, "--now").returncode == 0
+    # The node has not joined, and there is none to replace: that it is told so means that it had its turn.
+    assert site.ended(second) == "Failed"
+    assert f"there is no Node {machine}: nothing is to be replaced" in site.said(second)
+
+
+def waits_for(site: Site, run: str) -> str:
+    """Return which locks a run waits for, as its controller says it."""
+    found = site.api.get(f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/workflows/{run}")
+    return json.dumps((found.get("status") or {}).get("synchronization") or {})
 
 
 def test_what_preflight_refuses_is_reported_and_not_tried_again(site: Site) -> None:

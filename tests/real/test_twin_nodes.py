@@ -3,71 +3,30 @@ scheduler, Kueue and Volcano; the nodes are KWOK's.
 """
 
 import contextlib
-import socket
-import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from nodesteps import MIRRORED, NODES, Steps, asked, audit_policy, granted, of_parts
-from reference import ROOT, load
+from nodesteps import MIRRORED, NODES, Steps, cordoned, etcd, notes, of_parts, silent, unused
+from reference import load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
-from generator.components.node_operations.names import NAMESPACE
+from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL
 from generator.components.rook_ceph import NAMESPACE as ROOK
-from generator.rehearsal.twin import plane as real
 
 if TYPE_CHECKING:
     import subprocess
 
-pytest_plugins = ["apiserver"]
+pytest_plugins = ["apiserver", "nodesite"]
 pytestmark = pytest.mark.twin
 
 GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
 NEW = "gpu-15"
 JOB = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/burn-in-{NEW}"
 POOL = ("nvidia.com/gpu", "gen.internal/inference")
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Write down what the steps ask of the API server."""
-    folder = tmp_path_factory.mktemp("audit")
-    (folder / "policy.yaml").write_text(audit_policy())
-    flags = [f"--audit-policy-file={folder}/policy.yaml", f"--audit-log-path={folder}/log", "--audit-log-mode=blocking"]
-    plain = real._server
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(real, "_server", lambda *words: [*plain(*words), *flags])
-        yield folder / "log"
-
-
-@pytest.fixture(scope="module")
-def steps(log: Path) -> Iterator[Steps]:
-    from twin.fixtures import twin_of
-
-    assert log.parent.is_dir()
-    cluster = load("ml50")
-    with (
-        tempfile.TemporaryDirectory(prefix="nodes-", ignore_cleanup_errors=True) as name,
-        contextlib.ExitStack() as stack,
-    ):
-        folder = Path(name)
-        (folder / "scripts").mkdir()
-        twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
-        made = Steps(twin, folder / "scripts")
-        made.install(cluster)
-        made.ceph("HEALTH_OK")
-        yield made
-
-
-def cordoned(steps: Steps, name: str) -> bool:
-    return bool(steps.node(name)["spec"].get("unschedulable"))
-
-
-def notes(steps: Steps, name: str) -> dict[str, str]:
-    return dict(steps.node(name)["metadata"].get("annotations") or {})
 
 
 @pytest.fixture
@@ -161,17 +120,6 @@ def test_what_hinders_a_node_is_told_before_it_joins(steps: Steps, new: str) -> 
     assert not cordoned(steps, new)
 
 
-@contextlib.contextmanager
-def silent() -> Iterator[str]:
-    """Yield a port that answers nothing, as where a firewall drops all: the queue of who listens there is full."""
-    with socket.create_server(("127.0.0.1", 0), backlog=0) as server, contextlib.ExitStack() as stack:
-        for _ in range(3):
-            client = stack.enter_context(socket.socket())
-            client.settimeout(0)
-            client.connect_ex(server.getsockname())
-        yield str(server.getsockname()[1])
-
-
 @pytest.fixture
 def here(steps: Steps, new: str) -> Iterator[str]:
     """The new machine, of which the file says that it has this machine's own address."""
@@ -231,6 +179,23 @@ def test_a_step_that_was_killed_is_gone_on_with(steps: Steps, new: str) -> None:
     finish(steps, "twin.test/complete")
     assert "begins" not in ended(again), "the devices are tried once"
     assert "were tried at" in steps.good("expansion", "burn-in", new)
+
+
+def test_an_expansion_that_is_killed_after_each_change_goes_on(steps: Steps, new: str) -> None:
+    steps.join(new, without=["topology.rook.io/rack"])
+    killed = {step: steps.killed("expansion", step, new) for step in ("preflight", "join", "marks")}
+    assert killed == {"preflight": 0, "join": 1, "marks": 1}
+    steps.register(new, RBD_DRIVER, CEPHFS_DRIVER)
+    for number in range(2):
+        steps.disk(new, number)
+    with ThreadPoolExecutor(1) as pool:
+        trying = pool.submit(steps.killed, "expansion", "burn-in", new)
+        finish(steps, "twin.test/complete")
+        assert trying.result() == 3, "the Job made, the result written, the Job removed"
+    assert steps.api.get(JOB) is None, "its pod would hold the scratch disks"
+    killed = {step: steps.killed("expansion", step, new) for step in ("ready", "accept", "storage")}
+    assert killed == {"ready": 0, "accept": 1, "storage": 0}
+    assert not cordoned(steps, new)
 
 
 def test_who_cordoned_a_node_lets_pods_in_again(steps: Steps, new: str) -> None:
@@ -335,6 +300,25 @@ def test_a_run_that_was_killed_leaves_no_gang_stopped(steps: Steps, gang: list[s
     assert node not in vision.nodes("train")
 
 
+def test_a_removal_that_is_killed_after_each_change_goes_on(steps: Steps, gang: list[str]) -> None:
+    vision = steps.twin.member("vision")
+    node = min(vision.nodes("train"))
+    tried = {"gen.internal/accepted": "2026-11-20T00:00:00Z"}
+    steps.patch(f"{NODES}/{node}", {"metadata": {"annotations": tried}})
+    steps.deployment("default", "service", node, tolerates=(GPU, "gen.internal/training"))
+    service = "/api/v1/namespaces/default/pods?labelSelector=one%3Dservice"
+    steps.api.wait("it runs", lambda: [one["status"].get("phase") for one in steps.api.items(service)] == ["Running"])
+    killed = {
+        step: steps.killed("removal", step, node) for step in ("preflight", "cordon", "gangs", "evict", "monitors")
+    }
+    assert killed == {"preflight": 0, "cordon": 1, "gangs": 2, "evict": 1, "monitors": 0}
+    vision.runs("train", 2)
+    assert vision.nodes("train") == {*gang} - {node}
+    assert "gen.internal/accepted" not in notes(steps, node)
+    assert cordoned(steps, node)
+    steps.undeploy("default", "service")
+
+
 def test_what_a_budget_keeps_is_told_and_left(steps: Steps) -> None:
     node = "cpu-27"
     steps.deployment("default", "kept", node)
@@ -357,31 +341,6 @@ def test_what_a_budget_keeps_is_told_and_left(steps: Steps) -> None:
     steps.good("removal", "evict", node)
     steps.undeploy("default", "kept")
     steps.patch(f"{NODES}/{node}", {"spec": {"unschedulable": None}})
-
-
-def etcd(steps: Steps, node: str, *, ready: bool) -> str:
-    """Let a member of etcd run as kubeadm runs it; its address."""
-    name = f"etcd-{node}"
-    at = f"/api/v1/namespaces/kube-system/pods/{name}"
-    steps.api.request("DELETE", f"{at}?gracePeriodSeconds=0")
-    steps.api.wait(f"{name} has gone", lambda: steps.api.get(at) is None)
-    metadata: dict[str, Any] = {
-        "name": name,
-        "namespace": "kube-system",
-        "labels": {"component": "etcd", "tier": "control-plane"},
-    }
-    spec: dict[str, Any] = {"nodeName": node, "containers": [{"name": "etcd", "image": "registry.k8s.io/etcd:3.6.6-0"}]}
-    spec["tolerations"] = [{"operator": "Exists"}]
-    if ready:
-        metadata["annotations"] = {"kubernetes.io/config.mirror": "1"}
-    else:
-        spec |= {"nodeName": "", "nodeSelector": {"nowhere": "true"}}
-    assert (
-        steps.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry=False)[0] == 201
-    )
-    if ready:
-        steps.api.wait(f"{name} runs", lambda: steps.api.get(at)["status"].get("phase") == "Running")
-    return at
 
 
 def test_a_control_plane_node_goes_only_while_the_others_are_a_majority(steps: Steps) -> None:
@@ -445,19 +404,8 @@ def test_the_last_place_of_a_monitor_does_not_go(steps: Steps) -> None:
 
 @pytest.mark.usefixtures("steps")
 def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
-    """After all others: what accounts asked is what they may, but for what only Argo's executor asks."""
-    found = list(asked(log))
-    assert [one for one in found if not one[-1]] == []
-    used = {(name, verb, group, what, space) for name, verb, group, what, space, _ in found}
-    whole = {(name, verb, group, what, "") for name, verb, group, what, _ in used}
-    executor = {
-        (name, verb, "argoproj.io", "workflowtaskresults", NAMESPACE)
-        for name in ("node-expansion", "node-removal")
-        for verb in ("create", "patch")
-    }
-    may = granted(load("ml50"), "node-expansion", "node-removal")
-    unused = {one for one in may if one not in used and not (not one[4] and one in whole)}
-    assert unused == executor | of_parts("node-removal")
+    """After all others."""
+    assert unused(log, load("ml50"), EXPANSION, REMOVAL) == of_parts(REMOVAL)
 
 
 def test_a_step_may_not_touch_what_is_not_in_the_file(steps: Steps) -> None:

@@ -1,4 +1,4 @@
-"""Operations on nodes: a new one taken in, one emptied that is to leave, all brought to a newer Kubernetes."""
+"""Operations on nodes and their disks: taken in, emptied, replaced, brought to a newer Kubernetes."""
 
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Namespace, Operation, Tier
@@ -6,9 +6,17 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.facts import config_maps, upgrade_facts
-from generator.components.node_operations.names import NAMESPACE
+from generator.components.node_operations.names import LEASES, NAMESPACE
 from generator.components.node_operations.rights import rights
-from generator.components.node_operations.templates import expansion, removal, scripts, upgrade
+from generator.components.node_operations.templates import (
+    drive_replacement,
+    expansion,
+    osd_replacement,
+    removal,
+    replacement,
+    scripts,
+    upgrade,
+)
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
 from generator.model.change import ChangeRule
@@ -16,20 +24,24 @@ from generator.model.cluster import Cluster
 
 
 def node_operations(cluster: Cluster) -> Component:
-    """Return what takes nodes in, empties and upgrades them. Who may begin a workflow in this namespace can stop any
-    job of the cluster, and cordon its nodes: nobody but administrators.
+    """Return what takes nodes in, empties, replaces and upgrades them. Who may begin a workflow in this namespace can
+    stop any job of the cluster, cordon its nodes, and take disks out of Ceph: nobody but administrators.
     """
     ceph = ("ceph-cluster",) if cluster.storage.ceph else ()
+    objects = ("minio",) if cluster.storage.objects else ()
+    of_ceph = (osd_replacement(),) if cluster.storage.ceph else ()
+    of_minio = (drive_replacement(),) if cluster.storage.objects else ()
+    templates = (scripts(), expansion(), removal(), replacement(), upgrade(), *of_ceph, *of_minio)
     return Component(
         name=DEFINITION.name,
         tier=DEFINITION.tier,
-        summary="Operations: nodes taken in, tried, emptied and upgraded",
+        summary="Operations: nodes taken in, tried, emptied, replaced and upgraded",
         version="v1",
         namespaces=(Namespace(NAMESPACE),),
         base=read_objects("node_operations/base.yaml"),
         objects=(*config_maps(cluster), upgrade_facts(cluster), *rights(cluster)),
-        operations=(Operation(name=NAMESPACE, templates=(scripts(), expansion(), removal(), upgrade())),),
-        needs=("argo-workflows", *ceph),
+        operations=(Operation(name=NAMESPACE, templates=templates),),
+        needs=("argo-workflows", *ceph, *objects),
     )
 
 
@@ -47,10 +59,11 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.all_backups,
     absence="there are no backups",
     namespaces=(NAMESPACE,),
-    reach=(ROOK, MINIO, BACKUPS),
+    reach=(ROOK, MINIO, BACKUPS, LEASES),
     own_kinds=CLUSTER_ROLES,
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
-    notes="Takes new nodes in by the operation `node-expansion`, and empties nodes that leave by `node-removal`: "
+    notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "
+    "changes machines and disks by `node-replacement`, `osd-replacement` and `drive-replacement`: "
     "[operations.md](operations.md#adding-a-node). Upgrades Kubernetes by `kubernetes-upgrade`.",
 )

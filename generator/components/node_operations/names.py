@@ -1,7 +1,11 @@
 """Where operations on nodes run, and what their objects are known by."""
 
 NAMESPACE = "node-operations"
-EXPANSION, REMOVAL, UPGRADE = "node-expansion", "node-removal", "kubernetes-upgrade"
+EXPANSION, REMOVAL, REPLACEMENT = "node-expansion", "node-removal", "node-replacement"
+OSD_REPLACEMENT, DRIVE_REPLACEMENT = "osd-replacement", "drive-replacement"
+UPGRADE = "kubernetes-upgrade"
+LEASES = "kube-node-lease"
+"""The namespace where kubelets tell every few seconds that they are there."""
 SCRIPTS = "node-operations-scripts"
 
 

@@ -6,7 +6,17 @@ from generator.components import etcd_backup, jobset, kuberay
 from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.minio.layout import NAMESPACE as MINIO
-from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, UPGRADE, labels
+from generator.components.node_operations.names import (
+    DRIVE_REPLACEMENT,
+    EXPANSION,
+    LEASES,
+    NAMESPACE,
+    OSD_REPLACEMENT,
+    REMOVAL,
+    REPLACEMENT,
+    UPGRADE,
+    labels,
+)
 from generator.components.rbac import binding, role, rule
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
@@ -20,17 +30,33 @@ def rights(cluster: Cluster) -> Iterator[Manifest]:
     yield from _bound(EXPANSION, [listed, marked, registered])
     yield from _bound(REMOVAL, [rule("", ["nodes"], ["get"]), marked, *_emptying(cluster)])
     yield from _bound(UPGRADE, [listed, marked, registered, *_emptying(cluster), *_judging()])
+    yield from _replacing(cluster, marked, registered)
     yield from _inside(cluster)
+
+
+def _replacing(cluster: Cluster, marked: Manifest, registered: Manifest) -> Iterator[Manifest]:
+    """Yield what changing a machine takes: a Node is deleted, but none that the file does not name."""
+    deleted = {**marked, "verbs": ["delete", "patch"]}
+    volumes = [registered, rule("storage.k8s.io", ["volumeattachments"], ["list"])]
+    yield from _bound(REPLACEMENT, [rule("", ["nodes"], ["get"]), deleted, *volumes, *_emptying(cluster)])
+    heard = rule("coordination.k8s.io", ["leases"], ["get"], [one.name for one in cluster.machines])
+    yield from _bound(REPLACEMENT, [heard], namespace=LEASES)
 
 
 def _inside(cluster: Cluster) -> Iterator[Manifest]:
     """Yield what operations see of other components."""
     health = rule("ceph.rook.io", ["cephclusters"], ["get"])
     if cluster.storage.ceph:
+        daemons = rule("apps", ["deployments"], ["list"])
         for name in (EXPANSION, REMOVAL):
-            yield from _bound(name, [rule("apps", ["deployments"], ["list"]), health], namespace=ROOK)
+            yield from _bound(name, [daemons, health], namespace=ROOK)
+        ended = rule("apps", ["deployments"], ["delete"])
+        for name in (REPLACEMENT, OSD_REPLACEMENT):
+            yield from _bound(name, [daemons, health, ended, *_asking()], namespace=ROOK)
         yield from _bound(UPGRADE, [health], namespace=ROOK)
     if cluster.storage.objects:
+        yield from _bound(DRIVE_REPLACEMENT, [rule("", ["nodes"], ["get"])])
+        yield from _bound(DRIVE_REPLACEMENT, [*_asking()], namespace=MINIO)
         yield from _bound(UPGRADE, [rule("apps", ["statefulsets"], ["list"])], namespace=MINIO)
     if etcd_backup.DEFINITION.wanted(cluster):
         yield from _bound(UPGRADE, [rule("argoproj.io", ["workflows"], ["list"])], namespace=BACKUPS)
@@ -40,6 +66,15 @@ def _judging() -> Iterator[Manifest]:
     """Yield what tells whether something stands against an upgrade."""
     yield rule("policy", ["poddisruptionbudgets"], ["list"])
     yield {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+
+
+def _asking() -> Iterator[Manifest]:
+    """Yield what asking a storage system takes, and starting a pod anew. Who may create Jobs in its namespace has its
+    administrator's keys in effect.
+    """
+    yield rule("batch", ["jobs"], ["create", "delete", "get"])
+    yield rule("", ["pods"], ["list"])
+    yield rule("", ["pods/eviction"], ["create"])
 
 
 def _emptying(cluster: Cluster) -> Iterator[Manifest]:

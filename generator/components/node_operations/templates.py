@@ -4,15 +4,26 @@ import json
 from functools import cache
 
 from generator.components.component import Manifest
-from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, SCRIPTS, UPGRADE, labels
+from generator.components.node_operations.names import (
+    DRIVE_REPLACEMENT,
+    EXPANSION,
+    NAMESPACE,
+    OSD_REPLACEMENT,
+    REMOVAL,
+    REPLACEMENT,
+    SCRIPTS,
+    UPGRADE,
+    labels,
+)
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects, read_text
 
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
-    "api.py", "burn_in.py", "ceph.py", "draining.py", "expansion.py", "members.py", "offering.py", "placing.py",
-    "planning.py", "removal.py", "trying.py", "upgrade.py", "upgrading.py",
+    "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py", "expansion.py",
+    "fencing.py", "members.py", "offering.py", "osd_replacement.py", "osds.py", "placing.py", "planning.py",
+    "reaching.py", "removal.py", "replacement.py", "trying.py", "upgrade.py", "upgrading.py",
 )  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
@@ -21,19 +32,30 @@ DAY = 24 * 60 * 60
 
 
 def scripts() -> Manifest:
-    """Return the ConfigMap with the scripts, and the Job that tries a node's devices."""
+    """Return the ConfigMap with the scripts, and the Jobs that they begin."""
     files = {name: read_text(f"node_operations/{name}.txt") for name in FILES}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": SCRIPTS, "namespace": NAMESPACE, "labels": labels(NAMESPACE)},
-        "data": {**files, "burn-in.json": json.dumps(burn_in_job(), indent=1)},
+        "data": {
+            **files,
+            "burn-in.json": json.dumps(burn_in_job(), indent=1),
+            "ask-ceph.json": json.dumps(ask_ceph_job(), indent=1),
+            "ask-minio.sh": read_text("node_operations/ask-minio.sh"),
+        },
     }
 
 
 def burn_in_job() -> Manifest:
     """Return the Job, as yet without its node, its devices and its image, which is that of the step that makes it."""
     (made,) = read_objects("node_operations/burn-in-job.yaml")
+    return made
+
+
+def ask_ceph_job() -> Manifest:
+    """Return the Job that runs one command of Ceph, as yet without the command and its image: Rook's operator's."""
+    (made,) = read_objects("node_operations/ask-ceph-job.yaml")
     return made
 
 
@@ -47,6 +69,24 @@ def expansion() -> Manifest:
 def removal() -> Manifest:
     """Return the template that empties a node."""
     return _template("removal.yaml", REMOVAL, "removal.py", other_nodes())
+
+
+@cache
+def replacement() -> Manifest:
+    """Return the template that changes a node's machine."""
+    return _template("replacement.yaml", REPLACEMENT, "replacement.py", other_nodes())
+
+
+@cache
+def osd_replacement() -> Manifest:
+    """Return the template that changes a disk of Ceph."""
+    return _template("osd-replacement.yaml", OSD_REPLACEMENT, "osd_replacement.py", other_nodes())
+
+
+@cache
+def drive_replacement() -> Manifest:
+    """Return the template that changes a drive of MinIO."""
+    return _template("drive-replacement.yaml", DRIVE_REPLACEMENT, "drive_replacement.py", other_nodes())
 
 
 @cache

@@ -1,0 +1,63 @@
+# Asks MinIO as its root user: $1 is `drives` or `sample`. With the environment and files of setup.sh, and as it with no
+# more than the shell, coreutils and `mc`. What it finds is what the pod ends with.
+set -eu
+: "${SECRETS:=/run/minio-setup}"
+: "${SCHEME:=https}"
+: "${TOLD:=/dev/termination-log}"
+MC_CONFIG_DIR=${MC_CONFIG_DIR:-/tmp/mc}
+HOME=$MC_CONFIG_DIR
+export HOME MC_CONFIG_DIR
+mkdir -p "$MC_CONFIG_DIR/certs/CAs"
+cat "$SECRETS/ca.crt" >"$MC_CONFIG_DIR/certs/CAs/ca.crt"
+MC_HOST_site="$SCHEME://$(cat "$SECRETS/root/rootUser"):$(cat "$SECRETS/root/rootPassword")@$ENDPOINT"
+export MC_HOST_site
+
+fail() {
+    echo "$*" >"$TOLD"
+    exit 1
+}
+
+field() { # a line, a key: what stands there, without its quotes
+    rest=${1#*\"$2\":}
+    rest=${rest#\"}
+    rest=${rest%%[,\}]*}
+    echo "${rest%\"}"
+}
+
+drives() { # how many there are; each that is not good, and each that is or was healed
+    timeout 60 mc --json admin info site >"$MC_CONFIG_DIR/info" || fail "MinIO does not answer its administrator"
+    tr -d ' \n' <"$MC_CONFIG_DIR/info" | tr '{' '\n' >"$MC_CONFIG_DIR/parts"
+    count=0
+    while read -r line; do
+        case "$line" in
+        *'"heal_id":'*)
+            finished=$(case "$line" in *'"finished":true'*) echo finished ;; *) echo running ;; esac)
+            echo "heal $(field "$line" endpoint) $finished $(field "$line" items_failed) $(field "$line" bytes_done)"
+            ;;
+        *'"endpoint":'*'"path":'*'"state":'*)
+            count=$((count + 1))
+            state=$(field "$line" state)
+            [ "$state" = ok ] || echo "bad $(field "$line" endpoint) $state"
+            ;;
+        esac
+    done <"$MC_CONFIG_DIR/parts"
+    echo "drives $count"
+}
+
+sample() { # objects of each bucket: reads them, which compares what is on drives with its checksums
+    read=0
+    mc find site --maxdepth 2 >"$MC_CONFIG_DIR/buckets"
+    while read -r bucket; do
+        timeout 60 mc find "$bucket" 2>/dev/null | head -n "$1" >"$MC_CONFIG_DIR/objects"
+        while read -r object; do
+            mc cat "$object" >/dev/null || fail "cannot be read: $object"
+            read=$((read + 1))
+        done <"$MC_CONFIG_DIR/objects"
+    done <"$MC_CONFIG_DIR/buckets"
+    echo "read $read"
+}
+
+verb=$1
+shift
+"$verb" "$@" >"$MC_CONFIG_DIR/answer"
+tail -c 4000 "$MC_CONFIG_DIR/answer" >"$TOLD"

@@ -1,0 +1,119 @@
+"""Ceph, played: what its commands answer, in the forms of Ceph's sources. Ceph itself does not run in any test.
+
+The forms are those of `osd find` (mon/OSDMonitor.cc), `osd safe-to-destroy` and `osd purge` (mgr/DaemonServer.cc; with
+a formatter the first always succeeds). Jobs that ask are real; their pods are KWOK's, and end here.
+"""
+
+import contextlib
+import errno
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from generator.components.rook_ceph import NAMESPACE
+
+if TYPE_CHECKING:
+    from nodesteps import Steps
+
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+FORCE = "You can proceed by passing --force, but be warned that this will likely mean real, permanent data loss."
+Answer = tuple[int, str]
+
+
+@dataclass
+class Osd:
+    """One OSD: its own id and host, how many placement groups are on it, and whether its daemon runs."""
+
+    fsid: str
+    host: str
+    groups: int = 0
+    up: bool = True
+
+
+@dataclass
+class Ceph:
+    """A cluster of OSDs; what was asked of it."""
+
+    osds: dict[int, Osd]
+    asked: list[str] = field(default_factory=list)
+    stuck: bool = False
+    """Groups do not move away from OSDs that are out."""
+
+    def answer(self, words: list[str]) -> Answer:
+        """Return the exit code of a command and what it prints."""
+        assert words[:2] == ["ceph", "osd"], words
+        verb, *rest = [word for word in words[2:] if word not in ("--format", "json")]
+        self.asked.append(" ".join([verb, *rest]))
+        numbers = [int(word.removeprefix("osd.")) for word in rest]
+        answers = {"find": self.find, "safe-to-destroy": self.safe, "out": self.out, "down": self.down}
+        return (answers | {"purge": self.purge})[verb](numbers)
+
+    def find(self, numbers: list[int]) -> Answer:
+        (number,) = numbers
+        if number not in self.osds:
+            return errno.ENOENT, f"Error ENOENT: osd.{number} does not exist"
+        one = self.osds[number]
+        address = {"type": "v2", "addr": "10.10.0.158:6800", "nonce": 1234567890}
+        found = {"osd": number, "addrs": {"addrvec": [address]}, "osd_fsid": one.fsid, "host": one.host}
+        return 0, json.dumps(found | {"crush_location": {"host": one.host, "rack": "r4", "root": "default"}})
+
+    def out(self, numbers: list[int]) -> Answer:
+        assert {*numbers} <= self.osds.keys()
+        return 0, ""
+
+    def down(self, numbers: list[int]) -> Answer:
+        for number in numbers:
+            self.osds[number].up = False
+        return 0, ""
+
+    def safe(self, numbers: list[int]) -> Answer:
+        active = [number for number in numbers if self.osds[number].groups]
+        for number in [] if self.stuck else active:
+            self.osds[number].groups = 0  # by the next question
+        safe = [number for number in numbers if number not in active]
+        return 0, json.dumps({"safe_to_destroy": safe, "active": active, "missing_stats": [], "stored_pgs": []})
+
+    def purge(self, numbers: list[int]) -> Answer:
+        (number,) = numbers
+        if groups := self.osds[number].groups:
+            return errno.EBUSY, (f"Error EBUSY: OSD(s) {number} have {groups} pgs currently mapped to them. \n{FORCE}")
+        if self.osds[number].up:
+            return errno.EBUSY, f"Error EBUSY: osd.{number} is not `down`."
+        del self.osds[number]
+        return 0, ""
+
+
+@contextlib.contextmanager
+def answering(steps: "Steps", ceph: Ceph) -> Iterator[Ceph]:
+    """End the pods that ask, until the block ends, each with Ceph's answer as its last words."""
+    ends = threading.Event()
+
+    def play(own: "Steps") -> None:
+        while not ends.is_set():
+            for pod in own.api.items(f"{PODS}?labelSelector=app.kubernetes.io%2Fname%3Dask-ceph"):
+                if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
+                    end(own, pod, *ceph.answer(pod["spec"]["containers"][0]["args"]))
+            time.sleep(0.1)
+
+    with steps.beside() as own:
+        player = threading.Thread(target=play, args=(own,))
+        player.start()
+        try:
+            yield ceph
+        finally:
+            ends.set()
+            player.join()
+
+
+def end(steps: "Steps", pod: dict[str, Any], code: int, said: str) -> None:
+    """Let a pod end, as its kubelet says it."""
+    state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", "message": said}}
+    container = {"name": "main", "image": pod["spec"]["containers"][0]["image"], "imageID": "", "ready": False}
+    status = {
+        "phase": "Failed" if code else "Succeeded",
+        "containerStatuses": [{**container, "restartCount": 0, "state": state}],
+    }
+    steps.status(f"{PODS}/{pod['metadata']['name']}", status)

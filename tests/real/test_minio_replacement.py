@@ -1,0 +1,221 @@
+"""A drive of MinIO changed: real scripts with the rights that are rendered, a real API server with its controllers, and
+four real MinIO servers, asked by the Jobs' own script with the real client. Only what kubelet does is played.
+"""
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nodesite import audited, control_plane
+from nodesteps import Steps, unused
+from reference import load
+from test_minio_drives import DRIVES, PATIENCE, SERVERS, Store, few_drives, objects
+
+from generator.components.minio.layout import NAMESPACE
+from generator.components.minio.settings import setup_job
+from generator.components.node_operations.names import DRIVE_REPLACEMENT
+from generator.process import Program, background, stop
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.twin
+
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+ASKING = f"{PODS}?labelSelector=app.kubernetes.io%2Fname%3Dask-minio"
+NODE, SERVER = "nas-2", 1
+OBJECTS = [f"object-{number}" for number in range(40)]
+"""Enough that each drive holds a part of some."""
+
+
+class Site:
+    """A cluster with MinIO's pods, and the servers that run in them."""
+
+    def __init__(self, steps: Steps, store: Store, log: Path) -> None:
+        self.steps, self.store, self.log = steps, store, log
+        self.stack = contextlib.ExitStack()
+        self.programs: dict[int, Program] = {}
+        self.uids: dict[int, str] = {}
+        self.ends = threading.Event()
+        self.secrets = store.folder / "secrets"
+        (self.secrets / "root").mkdir(parents=True)
+        (self.secrets / "ca.crt").touch()
+        (self.secrets / "root/rootUser").write_text("rootuser")
+        (self.secrets / "root/rootPassword").write_text("rootpassword")
+
+    @contextlib.contextmanager
+    def playing(self) -> Iterator["Site"]:
+        """Play kubelets as long as the block, and end all servers after it."""
+        with self.stack, self.steps.beside() as own:
+            player = threading.Thread(target=self.play, args=(own,))
+            player.start()
+            try:
+                yield self
+            finally:
+                self.ends.set()
+                player.join()
+
+    def play(self, own: Steps) -> None:
+        """Do what kubelet does: run a server for each new pod, and end the pods that ask."""
+        while not self.ends.is_set():
+            for number in range(SERVERS):
+                pod = own.api.get(f"{PODS}/minio-{number}")
+                if pod and pod["spec"].get("nodeName") and self.uids.get(number) != pod["metadata"]["uid"]:
+                    self.start(number, pod["metadata"]["uid"])
+            for pod in own.api.items(ASKING):
+                if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
+                    self.answer(own, pod)
+            time.sleep(0.2)
+
+    def start(self, number: int, uid: str) -> None:
+        if number in self.programs:
+            stop(self.programs[number])
+        self.uids[number] = uid
+        self.programs[number] = self.stack.enter_context(background(self.store.own(number), self.store.command(number)))
+
+    def answer(self, own: Steps, pod: dict[str, Any]) -> None:
+        (container,) = pod["spec"]["containers"]
+        told = self.store.folder / "told"
+        told.write_text("")
+        env = {
+            "PATH": f"{Path(self.store.mc).parent}:/usr/bin:/bin",
+            "SECRETS": str(self.secrets),
+            "SCHEME": "http",
+            "TOLD": str(told),
+            "MC_CONFIG_DIR": str(self.store.folder / "mc"),
+            "ENDPOINT": f"127.0.0.1:{self.store.ports[0]}",
+        }
+        done = subprocess.run([*container["command"], *container["args"]], env=env, check=False, capture_output=True)
+        state = {"terminated": {"exitCode": done.returncode, "reason": "Done", "message": told.read_text()}}
+        status = {"name": "main", "image": "any", "imageID": "", "ready": False, "restartCount": 0, "state": state}
+        phase = "Failed" if done.returncode else "Succeeded"
+        own.status(f"{PODS}/{pod['metadata']['name']}", {"phase": phase, "containerStatuses": [status]})
+
+    def do(self, *steps: str, **told: str) -> str:
+        """Run steps that must succeed."""
+        return "".join(self.steps.good("drive_replacement", step, NODE, DRIVE="0", **told) for step in steps)
+
+    def refused(self, step: str, node: str = NODE, drive: str = "0", **told: str) -> str:
+        return self.steps.refused("drive_replacement", step, node, DRIVE=drive, **told)
+
+    @property
+    def place(self) -> Path:
+        """Where the drive is mounted that is changed."""
+        return self.store.place("export-0", SERVER)
+
+    def reads(self, name: str, through: int) -> bool:
+        return self.store.client("cat", f"s/data/{name}", through=through).stdout == name * 1000
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    from apiserver import programs
+
+    from generator.live.apiserver import free_ports
+
+    cluster = few_drives(load("ml50"))
+    assert cluster.storage.objects
+    folder = tmp_path_factory.mktemp("audit")
+    with (
+        tempfile.TemporaryDirectory(prefix="drives-", ignore_cleanup_errors=True) as name,
+        audited(folder) as log,
+        control_plane(cluster, Path(name), *(f"nas-{number + 1}" for number in range(SERVERS)), "cpu-01") as steps,
+    ):
+        store = Store(folder, list(free_ports(SERVERS)), *programs("minio", "mc"))
+        store.mount(
+            {f"export-{drive}-minio-{one}": f"{one}-{drive}" for drive in range(DRIVES) for one in range(SERVERS)}
+        )
+        for one in objects(cluster, "StorageClass", "PersistentVolume", "ServiceAccount", "PodDisruptionBudget"):
+            steps.api.apply(one)
+        for one in (*objects(cluster, "StatefulSet"), setup_job(cluster, cluster.storage.objects)):
+            steps.api.apply(one)
+        with Site(steps, store, log).playing() as made:
+            steps.api.wait("all servers began", lambda: len(made.programs) == SERVERS)
+            assert store.ready(PATIENCE)
+            yield made
+
+
+@pytest.fixture(scope="module")
+def full(site: Site) -> Site:
+    """Objects of which each drive holds parts."""
+    assert site.store.client("mb", "s/data").returncode == 0
+    for name in OBJECTS:
+        assert site.store.client("pipe", f"s/data/{name}", text=name * 1000).returncode == 0
+    return site
+
+
+def test_what_is_no_drive_is_refused(full: Site) -> None:
+    assert "sdb is no number of a drive: the first one of nas-2 is 0" in full.refused("preflight", drive="sdb")
+    assert "nas-2 has 2 drives of MinIO, and none with the number 7" in full.refused("preflight", drive="7")
+    assert "cpu-01 has no drives of MinIO" in full.refused("preflight", node="cpu-01")
+
+
+def test_a_new_drive_heals_and_alone_gives_back_every_object(full: Site) -> None:
+    former = full.place.rename(full.store.folder / "former")
+    full.place.mkdir()
+    said = full.do("preflight", "restart", "heal", "sample")
+    assert "minio-1 starts anew" in said
+    assert "healed: " in said
+    assert f"read {len(OBJECTS[:20])} objects as they were written" in said
+    for name in OBJECTS:
+        assert len(list((full.place / "data" / name).rglob("*"))) == len(list((former / "data" / name).rglob("*"))), (
+            name
+        )
+    assert "the new drive is healed already" in full.do("restart"), "a run that is done again stops nothing"
+    # Half of the drives are needed for each object: without two servers, the new drive is one of them.
+    with without(full, 2, 3):
+        assert [name for name in OBJECTS if not full.reads(name, through=0)] == []
+    shutil.rmtree(former)
+
+
+@contextlib.contextmanager
+def without(site: Site, *numbers: int) -> Iterator[None]:
+    """Stop servers as long as the block."""
+    for number in numbers:
+        stop(site.programs[number])
+    yield
+    for number in numbers:
+        site.programs.pop(number)
+        site.start(number, site.uids[number])
+    assert site.store.ready(PATIENCE)
+
+
+def test_while_another_drive_is_bad_none_is_changed(full: Site) -> None:
+    other = full.store.place("export-1", 2)
+    away = other.rename(full.store.folder / "away")
+    full.steps.api.wait(
+        "MinIO has noticed", lambda: '"offline"' in full.store.client("admin", "info", "s", "--json").stdout
+    )
+    said = full.refused("preflight")
+    assert "of 8 drives " in said
+    assert "/minio-2/export-1 is offline: wait, or mend that, first" in said
+    away.rename(other)
+    full.steps.api.wait(
+        "it is back", lambda: '"offline"' not in full.store.client("admin", "info", "s", "--json").stdout
+    )
+    full.do("preflight")
+
+
+def test_a_drive_of_another_place_is_not_taken(full: Site) -> None:
+    former = full.place.rename(full.store.folder / "former")
+    shutil.copytree(full.store.place("export-1", 3), full.place)
+    # Whoever did not notice: the server starts anew, and leaves the drive alone.
+    full.steps.api.request("DELETE", f"{PODS}/minio-{SERVER}?gracePeriodSeconds=0")
+    full.steps.api.wait(
+        "it started anew", lambda: full.steps.api.get(f"{PODS}/minio-{SERVER}")["metadata"]["uid"] == full.uids[SERVER]
+    )
+    said = full.refused("heal", ACCEPT_SECONDS="10")
+    assert "MinIO does not take drive 0 of nas-2" in said
+    assert "has been one of MinIO's in another place" in said
+    shutil.rmtree(full.place)
+    former.rename(full.place)
+
+
+def test_no_right_is_unused_and_none_is_missing(full: Site) -> None:
+    """After all others."""
+    assert unused(full.log, load("ml50"), DRIVE_REPLACEMENT) == set()

@@ -1,0 +1,353 @@
+"""Machines and disks changed, step by step: real scripts with the rights that are rendered, against a real API server
+and its controllers; the nodes are KWOK's. Ceph is played (cephplayed.py).
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cephplayed import Ceph, Osd, answering
+from nodesite import audited, control_plane
+from nodesteps import MIRRORED, NODES, Steps, cordoned, etcd, silent, unused
+from reference import load
+
+from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
+from generator.components.node_operations.names import NAMESPACE, OSD_REPLACEMENT, REPLACEMENT
+from generator.components.rook_ceph import NAMESPACE as ROOK
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.twin
+
+GPU = "nvidia.com/gpu"
+LEAVING = ("preflight", "cordon", "fence", "gangs", "evict", "monitors", "osds", "forget")
+COMING = ("join", "marks", "ready", "accept", "storage", "report")
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+NOWHERE = "127.210.250.11"
+"""An address at which nothing answers at kubelet's port, as long as a test sees to that."""
+ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
+
+
+NAMES = (
+    "gpu-11",
+    "gpu-12",
+    "gpu-13",
+    "gpu-14",
+    "cp-1",
+    "cp-2",
+    "cp-3",
+    "nas-2",
+    "cpu-25",
+    "cpu-26",
+    "cpu-27",
+    "cpu-28",
+)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with audited(tmp_path_factory.mktemp("audit")) as file:
+        yield file
+
+
+@pytest.fixture(scope="module")
+def steps(log: Path) -> Iterator[Steps]:
+    assert log.parent.is_dir()
+    with (
+        tempfile.TemporaryDirectory(prefix="nodes-", ignore_cleanup_errors=True) as name,
+        control_plane(load("ml50"), Path(name), *NAMES) as made,
+    ):
+        yield made
+
+
+def record(name: str) -> str:
+    return f"/api/v1/namespaces/{NAMESPACE}/configmaps/{name}"
+
+
+def ran(steps: Steps, name: str) -> None:
+    at = f"/api/v1/namespaces/default/pods?labelSelector=one%3D{name}"
+    steps.api.wait(f"{name} runs", lambda: [one["status"].get("phase") for one in steps.api.items(at)] == ["Running"])
+
+
+@pytest.fixture(scope="module")
+def operator(steps: Steps) -> Steps:
+    """Rook's operator, of which the Jobs take the image, and the account that they run as."""
+    metadata = {"name": "rook-ceph-default", "namespace": ROOK}
+    steps.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator")
+    return steps
+
+
+def osds(steps: Steps, node: str, *numbers: int) -> None:
+    """Let Rook run OSDs on a node."""
+    for number in numbers:
+        labels = {"ceph-osd-id": str(number)}
+        steps.deployment(ROOK, f"rook-ceph-osd-{number}", node, app="rook-ceph-osd", labels=labels)
+    at = f"/apis/apps/v1/namespaces/{ROOK}/deployments/rook-ceph-osd-{numbers[-1]}"
+    steps.api.wait("they run", lambda: steps.api.get(at).get("status", {}).get("readyReplicas"))
+
+
+def expects(steps: Steps, pool: str, node: str, **facts: object) -> None:
+    """Let the file say something else of a node."""
+    path = record(f"nodes-{pool}")
+    said = json.loads(steps.api.get(path)["data"][node])
+    steps.patch(path, {"data": {node: json.dumps(said | facts)}})
+
+
+def comes(steps: Steps, node: str) -> None:
+    """Take the new machine in: it is there, with what the file says of it."""
+    steps.join(node)
+    steps.register(node, RBD_DRIVER, CEPHFS_DRIVER)
+    for step in ("join", "marks", "ready", "accept"):
+        steps.good("replacement", step, node)
+
+
+def test_a_machine_that_runs_is_changed_though_killed_after_each_change(steps: Steps) -> None:
+    node = "gpu-14"
+    former = steps.node(node)["metadata"]["uid"]
+    steps.deployment("default", "service", node, tolerates=(GPU, "gen.internal/inference"))
+    ran(steps, "service")
+    killed = {step: steps.killed("replacement", step, node) for step in LEAVING}
+    assert killed == {
+        "preflight": 1,
+        "cordon": 1,
+        "fence": 0,
+        "gangs": 0,
+        "evict": 1,
+        "monitors": 0,
+        "osds": 0,
+        "forget": 1,
+    }
+    assert steps.api.get(f"{NODES}/{node}") is None
+    steps.join(node)
+    steps.register(node, RBD_DRIVER, CEPHFS_DRIVER)
+    for step in COMING:
+        steps.killed("replacement", step, node)
+    assert steps.node(node)["metadata"]["uid"] != former
+    assert not cordoned(steps, node)
+    assert steps.api.get(record(f"node-replacement-{node}")) is None
+    steps.undeploy("default", "service")
+
+
+def test_a_run_that_is_done_again_leaves_the_new_machine_alone(steps: Steps) -> None:
+    node = "gpu-13"
+    for step in LEAVING:
+        steps.good("replacement", step, node)
+    comes(steps, node)
+    steps.deployment("default", "service", node, tolerates=(GPU, "gen.internal/inference"))
+    ran(steps, "service")
+    assert "going on with the new one" in steps.good("replacement", "preflight", node)
+    for step in LEAVING[1:]:
+        assert "has gone" in steps.good("replacement", step, node)
+    assert not cordoned(steps, node)
+    ran(steps, "service")
+    assert "the new one is not accepted" in steps.good("replacement", "report", node, STATUS="Failed")
+    assert "is another machine now" in steps.good("replacement", "report", node)
+    steps.undeploy("default", "service")
+
+
+def test_what_cannot_be_replaced_is_refused_and_nothing_is_changed(steps: Steps) -> None:
+    assert "has no node gpu-99" in steps.refused("replacement", "preflight", "gpu-99")
+    said = steps.refused("replacement", "preflight", "gpu-12", OFF="yes", SILENT_SECONDS="0", ANSWER_PORT="")
+    assert "gpu-12 is Ready: it is not off, and is replaced without -p off=yes" in said
+    assert "begin the run from its first step" in steps.refused("replacement", "forget", "gpu-12")
+    assert steps.api.get(record("node-replacement-gpu-12")) is None
+    assert "nothing was changed" in steps.good("replacement", "report", "gpu-12", STATUS="Failed")
+    assert not cordoned(steps, "gpu-12")
+
+
+def test_a_server_of_minio_is_replaced_while_the_others_are_there(steps: Steps) -> None:
+    metadata = {"name": "minio-0", "namespace": "minio", "labels": {"app.kubernetes.io/name": "minio"}}
+    spec = {"containers": [{"name": "minio", "image": "registry.example.org/any:1"}], "nodeSelector": {"no": "where"}}
+    assert (
+        steps.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry=False)[0] == 201
+    )
+    said = steps.refused("replacement", "preflight", "nas-2")
+    assert "minio-0 of MinIO is not Ready: with another server away nothing is written" in said
+    steps.api.request("DELETE", "/api/v1/namespaces/minio/pods/minio-0?gracePeriodSeconds=0")
+    steps.good("replacement", "preflight", "nas-2")
+    steps.api.request("DELETE", record("node-replacement-nas-2"))
+
+
+@pytest.fixture
+def dead(steps: Steps) -> Iterator[str]:
+    """A node whose machine lost its power: kubelet is silent, pods there do not end."""
+    node = "gpu-11"
+    said = steps.api.get(record("nodes-gpu-training"))["data"][node]
+    expects(steps, "gpu-training", node, address=NOWHERE)
+    steps.deployment("default", "lost", node, tolerates=(GPU, "gen.internal/training"))
+    ran(steps, "lost")
+    (pod,) = steps.api.items("/api/v1/namespaces/default/pods?labelSelector=one%3Dlost")
+    mark = {"metadata": {"annotations": {"twin.test/stuck": "1"}}}
+    steps.patch(f"/api/v1/namespaces/default/pods/{pod['metadata']['name']}", mark)
+    steps.patch(f"{NODES}/{node}", {"metadata": {"annotations": {"twin.test/down": "1"}}})
+    away = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "silent"}
+    steps.status(f"{NODES}/{node}", {"conditions": [away]})
+    with silent(NOWHERE, 10250):
+        yield node
+    steps.undeploy("default", "lost")
+    steps.patch(record("nodes-gpu-training"), {"data": {node: said}})
+
+
+def test_a_dead_machine_is_forced_only_when_all_agree_that_it_is_off(steps: Steps, dead: str) -> None:
+    said = steps.refused("replacement", "preflight", dead)
+    assert f"{dead} is not Ready, and its pods would never end" in said
+    said = steps.refused("replacement", "preflight", dead, OFF="yes")
+    assert f"the kubelet of {dead} was heard" in said  # KWOK renews its lease
+    expects(steps, "gpu-training", dead, address="127.0.0.1")
+    said = steps.refused("replacement", "preflight", dead, OFF="yes", SILENT_SECONDS="0")
+    assert "something answers at 127.0.0.1, port 10250" in said
+    expects(steps, "gpu-training", dead, address=NOWHERE)
+    off = {"OFF": "yes", "SILENT_SECONDS": "0", "ANSWER_PORT": "10250"}
+    steps.good("replacement", "preflight", dead, **off)
+    steps.good("replacement", "cordon", dead, **off)
+    said = steps.refused("replacement", "evict", dead, DRAIN_SECONDS="3", **off)
+    assert "default/lost-" in said
+    assert "which ends" in said, "without the taint nothing ends"
+    assert "its volumes are free" in steps.good("replacement", "fence", dead, **off)
+    assert OUT_OF_SERVICE in [one["key"] for one in steps.node(dead)["spec"]["taints"]]
+    report = steps.good("replacement", "report", dead, STATUS="Failed", **off)
+    assert f"`kubectl taint node {dead} {OUT_OF_SERVICE}-`" in report
+    assert f"{dead} is empty" in steps.good("replacement", "evict", dead, **off)
+    attach(steps, dead)
+    said = steps.refused("replacement", "forget", dead, DRAIN_SECONDS="1", **off)
+    assert f"pvc-1 is attached to {dead} still" in said
+    steps.api.request("DELETE", f"{ATTACHMENTS}/held")
+    steps.good("replacement", "forget", dead, **off)
+    comes(steps, dead)
+    assert OUT_OF_SERVICE not in [one["key"] for one in steps.node(dead)["spec"].get("taints") or ()]
+    steps.good("replacement", "report", dead, **off)
+
+
+def attach(steps: Steps, node: str) -> None:
+    """Let a volume be attached, with a driver that nobody plays: the attacher's finalizer keeps it."""
+    spec = {"attacher": RBD_DRIVER, "nodeName": node, "source": {"persistentVolumeName": "pvc-1"}}
+    steps.api.apply(
+        {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "held"}, "spec": spec}
+    )
+
+
+def test_a_control_plane_node_goes_only_once_etcd_has_forgotten_it(steps: Steps) -> None:
+    node = "cp-3"
+    members = [etcd(steps, one, ready=True) for one in ("cp-1", "cp-2", node)]
+    steps.good("replacement", "preflight", node)
+    said = steps.refused("replacement", "forget", node)
+    assert "cp-3 is a member of etcd: `sudo kubeadm reset` there takes it out" in said
+    assert "begin again with -p member=removed" in said
+    assert steps.node(node)
+    steps.good("replacement", "forget", node, MEMBER="removed")
+    assert steps.api.get(f"{NODES}/{node}") is None
+    for one in members:
+        steps.api.request("DELETE", f"{one}?gracePeriodSeconds=0")
+    steps.api.request("DELETE", record(f"node-replacement-{node}"))
+
+
+def test_the_osds_of_a_machine_leave_ceph_before_it_does(operator: Steps) -> None:
+    steps, node = operator, "cpu-28"
+    said = steps.api.get(record("nodes-cpu"))["data"][node]
+    expects(steps, "cpu", node, osds=2)
+    osds(steps, node, 3, 7)
+    all_osds = {3: Osd("aaa", node, groups=24), 7: Osd("bbb", node, groups=9), 8: Osd("ccc", "cpu-27", groups=30)}
+    with answering(steps, Ceph(all_osds, stuck=True)) as ceph:
+        steps.good("replacement", "preflight", node)
+        stuck = steps.refused("replacement", "osds", node, STORAGE_SECONDS="1")
+        assert "OSD 3 holds data; OSD 7 holds data: nothing was destroyed" in stuck
+        assert set(ceph.osds) == {3, 7, 8}
+        ceph.stuck = False
+        for step in ("cordon", "fence", "gangs", "evict"):
+            steps.good("replacement", step, node)
+        assert steps.killed("replacement", "osds", node) == 2, "each time between an OSD's daemon and the OSD"
+        assert set(ceph.osds) == {8}
+        assert "no OSD of Ceph is on" in steps.good("replacement", "osds", node)
+        assert not [one for one in ceph.asked if one.startswith(("out 8", "purge osd.8"))]
+        steps.good("replacement", "forget", node)
+        steps.join(node)
+        steps.register(node, RBD_DRIVER, CEPHFS_DRIVER)
+        for step in ("join", "marks", "ready", "accept"):
+            steps.good("replacement", step, node)
+        waiting = steps.begin("replacement", "storage", node)
+        assert waiting.stdout
+        assert "is started anew: Rook looks for new disks" in waiting.stdout.readline()
+        osds(steps, node, 3, 7)
+        rest, _ = waiting.communicate(timeout=240)
+        assert (waiting.returncode, "2 OSDs run on cpu-28" in rest) == (0, True), rest
+        steps.good("replacement", "report", node)
+    steps.undeploy(ROOK, "rook-ceph-osd-3", "rook-ceph-osd-7")
+    steps.patch(record("nodes-cpu"), {"data": {node: said}})
+
+
+def test_a_disk_of_ceph_is_changed_in_two_runs(operator: Steps) -> None:
+    steps, node, osd = operator, "cpu-27", {"OSD": "4"}
+    said = steps.api.get(record("nodes-cpu"))["data"][node]
+    expects(steps, "cpu", node, osds=1)
+    osds(steps, node, 4)
+    with answering(steps, Ceph({4: Osd("aaa", node, groups=24)})) as ceph:
+        assert "no change of OSD 4 has begun" in steps.refused("osd_replacement", "preflight", node, DISK="new", **osd)
+        steps.good("osd_replacement", "preflight", node, **osd)
+        assert "OSD 4 holds data" in steps.good("osd_replacement", "out", node, **osd)
+        assert "Ceph has forgotten OSD 4" in steps.good("osd_replacement", "purge", node, **osd)
+        assert ceph.osds == {}
+        report = steps.good("osd_replacement", "report", node, **osd)
+        assert "take its disk out of cpu-27 now" in report
+        assert f"`gen workflow submit osd-replacement -p node={node} -p osd=4 -p disk=new`" in report
+        # The new disk's OSD gets the number that is free.
+        ceph.osds[4] = Osd("ddd", node, groups=3)
+        for step in ("preflight", "out", "purge"):
+            steps.good("osd_replacement", step, node, DISK="new", **osd)
+        waiting = steps.begin("osd_replacement", "storage", node, DISK="new", **osd)
+        assert waiting.stdout
+        assert "is started anew: Rook looks for new disks" in waiting.stdout.readline()
+        osds(steps, node, 4)
+        rest, _ = waiting.communicate(timeout=240)
+        assert waiting.returncode == 0, rest
+        assert ceph.osds[4].fsid == "ddd", "the new OSD was destroyed"
+        assert "has all its OSDs again" in steps.good("osd_replacement", "report", node, DISK="new", **osd)
+        assert [one for one in ceph.asked if one.startswith("purge")] == ["purge osd.4"]
+    steps.undeploy(ROOK, "rook-ceph-osd-4")
+    steps.patch(record("nodes-cpu"), {"data": {node: said}})
+
+
+def test_a_disk_that_is_none_or_has_nowhere_to_go_is_refused(operator: Steps) -> None:
+    steps = operator
+
+    def refused(node: str, osd: str) -> str:
+        return steps.refused("osd_replacement", "preflight", node, OSD=osd)
+
+    with answering(steps, Ceph({4: Osd("aaa", "cpu-26")})):
+        assert "sdb is no number of an OSD" in refused("cpu-27", "sdb")
+        assert "gpu-01 gives Ceph no disks" in refused("gpu-01", "4")
+        assert "Ceph has no OSD 99: 0 of 12 OSDs run on cpu-27" in refused("cpu-27", "99")
+        assert "OSD 4 is on cpu-26, and not on cpu-27" in refused("cpu-27", "4")
+        steps.ceph("HEALTH_WARN", OSD_NEARFULL="2 nearfull osd(s)")
+        assert "no room for what OSD 4 holds: OSD_NEARFULL: 2 nearfull osd(s)" in refused("cpu-26", "4")
+        steps.ceph("HEALTH_OK")
+
+
+def test_jobs_that_ask_ceph_are_of_the_image_of_the_operator(operator: Steps) -> None:
+    steps = operator
+    name = f"/apis/apps/v1/namespaces/{ROOK}/deployments/rook-ceph-operator"
+    change = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": MIRRORED}]
+    assert steps.api.request("PATCH", name, change, patch="json-patch+json")[0] == 200
+    seen: list[str] = []
+
+    class Watched(Ceph):
+        def answer(self, words: list[str]) -> tuple[int, str]:
+            pods = steps.api.items(f"/api/v1/namespaces/{ROOK}/pods?labelSelector=app.kubernetes.io%2Fname%3Dask-ceph")
+            seen.extend(
+                one["image"] for pod in pods for one in (*pod["spec"]["initContainers"], *pod["spec"]["containers"])
+            )
+            return super().answer(words)
+
+    with answering(steps, Watched({})):
+        steps.refused("osd_replacement", "preflight", "cpu-27", OSD="5")
+    assert {*seen} == {MIRRORED}
+
+
+@pytest.mark.usefixtures("operator")
+def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
+    """After all others. What burn-ins and gangs take is asked for in test_twin_nodes.py, by the same code."""
+    found = unused(log, load("ml50"), REPLACEMENT, OSD_REPLACEMENT)
+    burn_in = {(REPLACEMENT, verb, "batch", "jobs", NAMESPACE) for verb in ("create", "delete", "get")}
+    gangs = {(REPLACEMENT, verb, "kueue.x-k8s.io", "workloads", "") for verb in ("get", "patch")}
+    assert found == burn_in | gangs | {(REPLACEMENT, "list", "", "pods", NAMESPACE)}
