@@ -24,7 +24,7 @@ field() { # a line, a key: what stands there, without its quotes
     echo "${rest%\"}"
 }
 
-drives() { # how many there are; each that is not good, and each that is or was healed
+drives() { # how many there are, and offline; each that is not good, and each that is or was healed
     timeout 60 mc --json admin info site >"$MC_CONFIG_DIR/info" || fail "MinIO does not answer its administrator"
     tr -d ' \n' <"$MC_CONFIG_DIR/info" | tr '{' '\n' >"$MC_CONFIG_DIR/parts"
     count=0
@@ -34,7 +34,10 @@ drives() { # how many there are; each that is not good, and each that is or was 
             finished=$(case "$line" in *'"finished":true'*) echo finished ;; *) echo running ;; esac)
             echo "heal $(field "$line" endpoint) $finished $(field "$line" items_failed) $(field "$line" bytes_done)"
             ;;
-        *'"endpoint":'*'"path":'*'"state":'*)
+        *'"offlineDisks":'*)
+            echo "offline $(field "$line" offlineDisks)"
+            ;;
+        *'"endpoint":'*'"state":'*) # a server's state stands before its endpoint
             count=$((count + 1))
             state=$(field "$line" state)
             [ "$state" = ok ] || echo "bad $(field "$line" endpoint) $state"
@@ -46,9 +49,10 @@ drives() { # how many there are; each that is not good, and each that is or was 
 
 sample() { # objects of each bucket: reads them, which compares what is on drives with its checksums
     read=0
-    mc find site --maxdepth 2 >"$MC_CONFIG_DIR/buckets"
-    while read -r bucket; do
-        timeout 60 mc find "$bucket" 2>/dev/null | head -n "$1" >"$MC_CONFIG_DIR/objects"
+    mc --json ls site >"$MC_CONFIG_DIR/buckets"
+    while read -r line; do
+        bucket=$(field "$line" key)
+        timeout 60 mc find "site/${bucket%/}" 2>/dev/null | head -n "$1" >"$MC_CONFIG_DIR/objects"
         while read -r object; do
             mc cat "$object" >/dev/null || fail "cannot be read: $object"
             read=$((read + 1))
