@@ -173,24 +173,6 @@ def test_an_expansion_that_is_killed_at_each_step_goes_on(site: Site, machine: s
     assert not site.steps.node(machine)["spec"].get("unschedulable")
 
 
-def test_a_second_run_on_a_node_waits_for_the_first(site: Site, machine: str) -> None:
-    first = site.begin("node-expansion", machine, *MOMENTS)
-    site.reaches(first, "join")
-    second = site.begin("node-replacement", machine)
-    site.until("it waits for the lock", lambda: f"mutex/node-{machine}" in waits_for(site, second))
-    assert not shown(site, second)["steps"], "it began all the same"
-    assert site.gen("stop", first, "--now").returncode == 0
-    # The node has not joined, and there is none to replace: that it is told so means that it had its turn.
-    assert site.ended(second) == "Failed"
-    assert f"there is no Node {machine}: nothing is to be replaced" in site.said(second)
-
-
-def waits_for(site: Site, run: str) -> str:
-    """Return which locks a run waits for, as its controller says it."""
-    found = site.api.get(f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/workflows/{run}")
-    return json.dumps((found.get("status") or {}).get("synchronization") or {})
-
-
 def test_what_preflight_refuses_is_reported_and_not_tried_again(site: Site) -> None:
     run = site.begin("node-expansion", "gpu-99", *MOMENTS)
     assert site.ended(run) == "Failed"
