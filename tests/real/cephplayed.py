@@ -41,6 +41,10 @@ class Ceph:
     asked: list[str] = field(default_factory=list)
     stuck: bool = False
     """Groups do not move away from OSDs that are out."""
+    busy: int = 0
+    """How often the manager has no numbers yet."""
+    fault: bool = False
+    """Another disk fails while an OSD's daemon is ended: its groups are needed again."""
 
     def answer(self, words: list[str]) -> Answer:
         """Return the exit code of a command and what it prints."""
@@ -67,9 +71,13 @@ class Ceph:
     def down(self, numbers: list[int]) -> Answer:
         for number in numbers:
             self.osds[number].up = False
+            self.osds[number].groups += 5 if self.fault else 0
         return 0, ""
 
     def safe(self, numbers: list[int]) -> Answer:
+        if self.busy:
+            self.busy -= 1
+            return errno.EAGAIN, "Error EAGAIN: "
         active = [number for number in numbers if self.osds[number].groups]
         for number in [] if self.stuck else active:
             self.osds[number].groups = 0  # by the next question

@@ -75,7 +75,7 @@ TIMES = {
     "HEAL_SECONDS": "120",
     "SAMPLE": "20",
 }
-# Runs a step that is killed when the API server has made its first change: questions to Ceph are none.
+# Runs a step that is killed when the API server has made its first change: questions to Ceph and MinIO are none.
 KILLED = """
 import os, runpy, signal, sys
 
@@ -83,11 +83,12 @@ script, step = sys.argv[1:]
 sys.path.insert(0, os.path.dirname(script))
 import api
 
+ASKING = tuple(f"/apis/batch/v1/namespaces/{space}/jobs" for space in ("rook-ceph", "minio"))
 send = api.Api.send
 
 def send_and_die(self, method, *words):
     answer = send(self, method, *words)
-    if method != "GET" and answer is not None and "/rook-ceph/jobs" not in words[0]:
+    if method != "GET" and answer is not None and not words[0].startswith(ASKING):
         os.kill(os.getpid(), signal.SIGKILL)
     return answer
 
@@ -369,7 +370,7 @@ def unused(log: Path, cluster: Cluster, *names: str) -> set[tuple[str, str, str,
     used = {(name, verb, group, what, space) for name, verb, group, what, space, _ in found}
     whole = {(name, verb, group, what, "") for name, verb, group, what, _ in used}
     executor = {(name, verb, "argoproj.io", "workflowtaskresults", NAMESPACE) for name in names for verb in VERBS}
-    may = {one for one in granted(cluster) if one[0] in names}
+    may = {*granted(cluster, *names)}
     assert executor <= may
     return {one for one in may - executor if one not in used and not (not one[4] and one in whole)}
 

@@ -21,11 +21,12 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
 GPU = "nvidia.com/gpu"
-LEAVING = ("preflight", "cordon", "fence", "gangs", "evict", "monitors", "osds", "forget")
+LEAVING = ("preflight", "cordon", "fence", "gangs", "osds", "evict", "monitors", "forget")
 COMING = ("join", "marks", "ready", "accept", "storage", "report")
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 NOWHERE = "127.210.250.11"
 """An address at which nothing answers at kubelet's port, as long as a test sees to that."""
+SERVERS = "/api/v1/namespaces/minio/pods"
 ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
 
 
@@ -114,9 +115,9 @@ def test_a_machine_that_runs_is_changed_though_killed_after_each_change(steps: S
         "cordon": 1,
         "fence": 0,
         "gangs": 0,
+        "osds": 0,
         "evict": 1,
         "monitors": 0,
-        "osds": 0,
         "forget": 1,
     }
     assert steps.api.get(f"{NODES}/{node}") is None
@@ -158,16 +159,33 @@ def test_what_cannot_be_replaced_is_refused_and_nothing_is_changed(steps: Steps)
 
 
 def test_a_server_of_minio_is_replaced_while_the_others_are_there(steps: Steps) -> None:
-    metadata = {"name": "minio-0", "namespace": "minio", "labels": {"app.kubernetes.io/name": "minio"}}
-    spec = {"containers": [{"name": "minio", "image": "registry.example.org/any:1"}], "nodeSelector": {"no": "where"}}
-    assert (
-        steps.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry=False)[0] == 201
-    )
+    waiting = {"nodeSelector": {"no": "where"}}
+    server(steps, "minio-0", **waiting)
+    server(steps, "minio-1", nodeName="nas-2")
     said = steps.refused("replacement", "preflight", "nas-2")
     assert "minio-0 of MinIO is not Ready: with another server away nothing is written" in said
-    steps.api.request("DELETE", "/api/v1/namespaces/minio/pods/minio-0?gracePeriodSeconds=0")
+    steps.api.request("DELETE", f"{SERVERS}/minio-0?gracePeriodSeconds=0")
     steps.good("replacement", "preflight", "nas-2")
+    # The run is done again once the node is empty: its own server waits for it, and may, with all others there.
+    steps.api.request("DELETE", f"{SERVERS}/minio-1?gracePeriodSeconds=0")
+    steps.api.wait("it has gone", lambda: steps.api.get(f"{SERVERS}/minio-1") is None)
+    server(steps, "minio-1", **waiting)
+    assert "going on with the change of nas-2" in steps.good("replacement", "preflight", "nas-2")
+    server(steps, "minio-2", **waiting)
+    assert "minio-1, minio-2 of MinIO is not Ready" in steps.refused("replacement", "preflight", "nas-2")
+    for name in ("minio-1", "minio-2"):
+        steps.api.request("DELETE", f"{SERVERS}/{name}?gracePeriodSeconds=0")
     steps.api.request("DELETE", record("node-replacement-nas-2"))
+
+
+def server(steps: Steps, name: str, **place: object) -> None:
+    """Let a server of MinIO be there: Ready where it has a node, waiting for one where it has none."""
+    metadata = {"name": name, "namespace": "minio", "labels": {"app.kubernetes.io/name": "minio"}}
+    spec = {"containers": [{"name": "minio", "image": "registry.example.org/any:1"}], **place}
+    if "nodeName" in place:
+        metadata["annotations"] = {"kubernetes.io/config.mirror": "1"}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    assert steps.api.create(body, dry=False)[0] == 201
 
 
 @pytest.fixture
@@ -181,13 +199,18 @@ def dead(steps: Steps) -> Iterator[str]:
     (pod,) = steps.api.items("/api/v1/namespaces/default/pods?labelSelector=one%3Dlost")
     mark = {"metadata": {"annotations": {"twin.test/stuck": "1"}}}
     steps.patch(f"/api/v1/namespaces/default/pods/{pod['metadata']['name']}", mark)
-    steps.patch(f"{NODES}/{node}", {"metadata": {"annotations": {"twin.test/down": "1"}}})
-    away = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "silent"}
-    steps.status(f"{NODES}/{node}", {"conditions": [away]})
+    down(steps, node)
     with silent(NOWHERE, 10250):
         yield node
     steps.undeploy("default", "lost")
     steps.patch(record("nodes-gpu-training"), {"data": {node: said}})
+
+
+def down(steps: Steps, node: str) -> None:
+    """Let a node's kubelet be silent."""
+    steps.patch(f"{NODES}/{node}", {"metadata": {"annotations": {"twin.test/down": "1"}}})
+    away = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "silent"}
+    steps.status(f"{NODES}/{node}", {"conditions": [away]})
 
 
 def test_a_dead_machine_is_forced_only_when_all_agree_that_it_is_off(steps: Steps, dead: str) -> None:
@@ -234,8 +257,11 @@ def test_a_control_plane_node_goes_only_once_etcd_has_forgotten_it(steps: Steps)
     steps.good("replacement", "preflight", node)
     said = steps.refused("replacement", "forget", node)
     assert "cp-3 is a member of etcd: `sudo kubeadm reset` there takes it out" in said
-    assert "begin again with -p member=removed" in said
+    assert "Then `gen workflow retry node-replacement-x7k2p -p member=removed`" in said
     assert steps.node(node)
+    # `kubeadm reset` has ended kubelet; nothing is left there that would have to end.
+    down(steps, node)
+    steps.good("replacement", "preflight", node, MEMBER="removed")
     steps.good("replacement", "forget", node, MEMBER="removed")
     assert steps.api.get(f"{NODES}/{node}") is None
     for one in members:
@@ -255,17 +281,18 @@ def test_the_osds_of_a_machine_leave_ceph_before_it_does(operator: Steps) -> Non
         assert "OSD 3 holds data; OSD 7 holds data: nothing was destroyed" in stuck
         assert set(ceph.osds) == {3, 7, 8}
         ceph.stuck = False
-        for step in ("cordon", "fence", "gangs", "evict"):
+        # Made after the change began: it is the former machine's as well.
+        ceph.osds[9] = Osd("ddd", node, groups=5)
+        osds(steps, node, 9)
+        for step in ("cordon", "fence", "gangs"):
             steps.good("replacement", step, node)
-        assert steps.killed("replacement", "osds", node) == 2, "each time between an OSD's daemon and the OSD"
+        assert steps.killed("replacement", "osds", node) == 4, "what is there; between an OSD's daemon and the OSD"
         assert set(ceph.osds) == {8}
         assert "no OSD of Ceph is on" in steps.good("replacement", "osds", node)
         assert not [one for one in ceph.asked if one.startswith(("out 8", "purge osd.8"))]
-        steps.good("replacement", "forget", node)
-        steps.join(node)
-        steps.register(node, RBD_DRIVER, CEPHFS_DRIVER)
-        for step in ("join", "marks", "ready", "accept"):
+        for step in ("evict", "monitors", "forget"):
             steps.good("replacement", step, node)
+        comes(steps, node)
         waiting = steps.begin("replacement", "storage", node)
         assert waiting.stdout
         assert "is started anew: Rook looks for new disks" in waiting.stdout.readline()
@@ -293,6 +320,8 @@ def test_a_disk_of_ceph_is_changed_in_two_runs(operator: Steps) -> None:
         assert f"`gen workflow submit osd-replacement -p node={node} -p osd=4 -p disk=new`" in report
         # The new disk's OSD gets the number that is free.
         ceph.osds[4] = Osd("ddd", node, groups=3)
+        again = steps.refused("osd_replacement", "preflight", node, **osd)
+        assert "Ceph has a new one with its number: end the change with -p disk=new" in again, "its disk holds data"
         for step in ("preflight", "out", "purge"):
             steps.good("osd_replacement", step, node, DISK="new", **osd)
         waiting = steps.begin("osd_replacement", "storage", node, DISK="new", **osd)
@@ -305,6 +334,27 @@ def test_a_disk_of_ceph_is_changed_in_two_runs(operator: Steps) -> None:
         assert "has all its OSDs again" in steps.good("osd_replacement", "report", node, DISK="new", **osd)
         assert [one for one in ceph.asked if one.startswith("purge")] == ["purge osd.4"]
     steps.undeploy(ROOK, "rook-ceph-osd-4")
+    steps.patch(record("nodes-cpu"), {"data": {node: said}})
+
+
+def test_an_osd_that_is_needed_again_runs_on(operator: Steps) -> None:
+    steps, node, osd = operator, "cpu-26", {"OSD": "5"}
+    said = steps.api.get(record("nodes-cpu"))["data"][node]
+    expects(steps, "cpu", node, osds=1)
+    osds(steps, node, 5)
+    daemon = f"/apis/apps/v1/namespaces/{ROOK}/deployments/rook-ceph-osd-5"
+    with answering(steps, Ceph({5: Osd("aaa", node, groups=7)}, busy=2)) as ceph:
+        steps.good("osd_replacement", "preflight", node, **osd)
+        assert "asking again: `ceph osd safe-to-destroy" in steps.good("osd_replacement", "out", node, **osd)
+        ceph.osds[5].groups, ceph.stuck = 7, True
+        assert "OSD 5 holds data: nothing was destroyed" in steps.refused("osd_replacement", "purge", node, **osd)
+        assert steps.api.get(daemon), "its daemon was ended though it holds data"
+        ceph.osds[5].groups, ceph.fault = 0, True
+        refused = steps.refused("osd_replacement", "purge", node, **osd)
+        assert "OSD(s) 5 have 5 pgs currently mapped to them" in refused
+        assert "is started anew" in refused, "Rook must run its daemon again"
+        assert ceph.osds.keys() == {5}
+    steps.api.request("DELETE", record("osd-replacement-5"))
     steps.patch(record("nodes-cpu"), {"data": {node: said}})
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from nodesteps import NODES, Steps, asked, audit_policy, granted, of_parts
+from nodesteps import NODES, Steps, asked, audit_policy, of_parts, unused
 from reference import ROOT, load
 from upgradesite import ANSWERED, ASKED, NEW, OLD, SYSTEM, Machines, Object, Site, Watcher, ready
 
@@ -348,15 +348,8 @@ def test_what_nobody_would_make_again_is_refused(steps: Steps) -> None:
 
 @pytest.mark.usefixtures("whole")
 def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
-    """After all others: what the account asked is what it may, but for what only Argo's executor asks."""
-    found = [one for one in asked(log) if one[0] == UPGRADE]
-    assert [one for one in found if not one[-1]] == []
-    used = {(name, verb, group, what, space) for name, verb, group, what, space, _ in found}
-    whole = {(name, verb, group, what, "") for name, verb, group, what, _ in used}
-    executor = {(UPGRADE, verb, "argoproj.io", "workflowtaskresults", NAMESPACE) for verb in ("create", "patch")}
-    assert {
-        one for one in granted(load("ml50"), UPGRADE) if one not in used and not (not one[4] and one in whole)
-    } == executor | of_parts(UPGRADE)
+    """After all others."""
+    assert unused(log, load("ml50"), UPGRADE) == of_parts(UPGRADE)
 
 
 def test_a_step_may_not_touch_what_is_not_in_the_file(steps: Steps) -> None:

@@ -23,7 +23,7 @@ IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 FILES = (
     "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py", "expansion.py",
     "fencing.py", "members.py", "offering.py", "osd_replacement.py", "osds.py", "placing.py", "planning.py",
-    "reaching.py", "removal.py", "replacement.py", "trying.py", "upgrade.py", "upgrading.py",
+    "reaching.py", "records.py", "removal.py", "replacement.py", "trying.py", "upgrade.py", "upgrading.py",
 )  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
