@@ -166,11 +166,42 @@ def test_a_new_drive_heals_and_alone_gives_back_every_object(full: Site) -> None
         assert len(list((full.place / "data" / name).rglob("*"))) == len(list((former / "data" / name).rglob("*"))), (
             name
         )
-    assert "the new drive is healed already" in full.do("restart"), "a run that is done again stops nothing"
+    uid = full.uids[SERVER]
+    said = full.do("preflight", "restart", "heal")
+    assert "minio-1 has started anew since the change began" in said
+    assert full.uids[SERVER] == uid, "a run that is done again stops nothing"
+    full.do("report")
     # Half of the drives are needed for each object: without two servers, the new drive is one of them.
     with without(full, 2, 3):
         assert [name for name in OBJECTS if not full.reads(name, through=0)] == []
     shutil.rmtree(former)
+
+
+def test_the_same_drive_is_changed_once_more(full: Site) -> None:
+    """MinIO tells how the former one was healed until it sees the new one."""
+    former = full.place.rename(full.store.folder / "former")
+    full.place.mkdir()
+    uid = full.uids[SERVER]
+    full.do("preflight")
+    assert full.steps.killed("drive_replacement", "restart", NODE, DRIVE="0") == 1
+    assert full.uids[SERVER] != uid
+    assert "healed: " in full.do("heal")
+    for name in OBJECTS:
+        assert len(list((full.place / "data" / name).rglob("*"))) == len(list((former / "data" / name).rglob("*")))
+    full.do("sample", "report")
+    shutil.rmtree(former)
+
+
+def test_a_drive_that_nobody_changed_is_told(full: Site) -> None:
+    full.do("preflight", "restart")
+    said = full.refused("heal", ACCEPT_SECONDS="15")
+    assert "drive 0 of nas-2 is good, and MinIO has not begun to heal it: the former drive is mounted there" in said
+    report = full.do("report", STATUS="Failed")
+    assert "delete configmap drive-replacement-nas-2-0" in report
+    full.place.rename(full.store.folder / "former")
+    full.place.mkdir()
+    assert "healed: " in full.do("preflight", "restart", "heal", "report"), "its server has not seen the new drive"
+    shutil.rmtree(full.store.folder / "former")
 
 
 @contextlib.contextmanager
@@ -198,10 +229,10 @@ def test_while_another_drive_is_bad_none_is_changed(full: Site) -> None:
     full.steps.api.wait(
         "it is back", lambda: '"offline"' not in full.store.client("admin", "info", "s", "--json").stdout
     )
-    full.do("preflight")
 
 
 def test_a_drive_of_another_place_is_not_taken(full: Site) -> None:
+    full.do("preflight")
     full.place.rename(full.store.folder / "former")
     shutil.copytree(full.store.place("export-1", 3), full.place, ignore=shutil.ignore_patterns("tmp"))
     uid = full.uids[SERVER]

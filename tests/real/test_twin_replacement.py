@@ -352,6 +352,7 @@ def test_an_osd_that_is_needed_again_runs_on(operator: Steps) -> None:
         ceph.osds[5].groups, ceph.fault = 0, True
         refused = steps.refused("osd_replacement", "purge", node, **osd)
         assert "OSD(s) 5 have 5 pgs currently mapped to them" in refused
+        assert "Never force it: begin again" in refused
         assert "is started anew" in refused, "Rook must run its daemon again"
         assert ceph.osds.keys() == {5}
     steps.api.request("DELETE", record("osd-replacement-5"))

@@ -1,3 +1,4 @@
+#!/bin/sh
 # Asks MinIO as its root user: $1 is `drives` or `sample`. With the environment and files of setup.sh, and as it with no
 # more than the shell, coreutils and `mc`. What it finds is what the pod ends with.
 set -eu
@@ -12,27 +13,30 @@ cat "$SECRETS/ca.crt" >"$MC_CONFIG_DIR/certs/CAs/ca.crt"
 MC_HOST_site="$SCHEME://$(cat "$SECRETS/root/rootUser"):$(cat "$SECRETS/root/rootPassword")@$ENDPOINT"
 export MC_HOST_site
 
-fail() {
+fail() { # the exit code, why
+    code=$1
+    shift
     echo "$*" >"$TOLD"
-    exit 1
+    exit "$code"
 }
 
 field() { # a line, a key: what stands there, without its quotes
-    rest=${1#*\"$2\":}
+    rest=${1#*\""$2"\":}
     rest=${rest#\"}
     rest=${rest%%[,\}]*}
     echo "${rest%\"}"
 }
 
 drives() { # how many there are, and offline; each that is not good, and each that is or was healed
-    timeout 60 mc --json admin info site >"$MC_CONFIG_DIR/info" || fail "MinIO does not answer its administrator"
+    timeout 60 mc --json admin info site >"$MC_CONFIG_DIR/info" || fail 75 "MinIO does not answer its administrator"
     tr -d ' \n' <"$MC_CONFIG_DIR/info" | tr '{' '\n' >"$MC_CONFIG_DIR/parts"
     count=0
     while read -r line; do
         case "$line" in
         *'"heal_id":'*)
             finished=$(case "$line" in *'"finished":true'*) echo finished ;; *) echo running ;; esac)
-            echo "heal $(field "$line" endpoint) $finished $(field "$line" items_failed) $(field "$line" bytes_done)"
+            numbers="$(field "$line" items_failed) $(field "$line" bytes_done)"
+            echo "heal $(field "$line" endpoint) $finished $numbers $(field "$line" heal_id)"
             ;;
         *'"offlineDisks":'*)
             echo "offline $(field "$line" offlineDisks)"
@@ -54,7 +58,7 @@ sample() { # objects of each bucket: reads them, which compares what is on drive
         bucket=$(field "$line" key)
         timeout 60 mc find "site/${bucket%/}" 2>/dev/null | head -n "$1" >"$MC_CONFIG_DIR/objects"
         while read -r object; do
-            mc cat "$object" >/dev/null || fail "cannot be read: $object"
+            mc cat "$object" >/dev/null || fail 1 "cannot be read: $object"
             read=$((read + 1))
         done <"$MC_CONFIG_DIR/objects"
     done <"$MC_CONFIG_DIR/buckets"
