@@ -190,8 +190,9 @@ def test_without_ceph_and_teams_steps_ask_for_neither(ml50: Cluster) -> None:
     rules = [rule for one in rights(plain) if "rules" in one for rule in one["rules"]]
     groups = {group for rule in rules for group in rule.get("apiGroups", ())}
     assert groups == {"", "batch", "coordination.k8s.io", "storage.k8s.io", "policy", "apps", "argoproj.io"}
-    assert {one["metadata"].get("namespace") for one in rights(plain)} == {None, LEASES, "minio", "etcd-backup"}
-    assert {one["metadata"].get("namespace") for one in rights(without_backups(plain))} == {None, LEASES, "minio"}
+    spaces = {None, LEASES, NAMESPACE, "minio"}
+    assert {one["metadata"].get("namespace") for one in rights(plain)} == {*spaces, "etcd-backup"}
+    assert {one["metadata"].get("namespace") for one in rights(without_backups(plain))} == spaces
     (operation,) = node_operations(plain).operations
     assert OSD_REPLACEMENT not in {one["metadata"]["name"] for one in operation.templates}
 
@@ -207,6 +208,18 @@ def test_nodes_are_changed_by_name_and_deleted_only_where_they_are_replaced(ml50
         others = [rule for rule in writes if rule not in of_nodes]
         assert {verb for rule in others for verb in rule["verbs"]} <= {"create", "get", "list", "patch"}
         assert not [rule for rule in role["rules"] if "secrets" in rule.get("resources", ())]
+
+
+def test_no_operation_may_change_the_scripts_of_others(ml50: Cluster) -> None:
+    """Who could would be all of them."""
+    roles = [one for one in (*node_operations(ml50).base, *rights(ml50)) if one["kind"] in ("Role", "ClusterRole")]
+    here = [one for one in roles if one["metadata"].get("namespace", NAMESPACE) == NAMESPACE]
+    rules = [rule for one in here for rule in one["rules"] if "configmaps" in rule.get("resources", ())]
+    changing = [rule for rule in rules if {"delete", "patch", "update"} & {*rule["verbs"]}]
+    assert len(changing) == 3
+    names = {name for rule in changing for name in rule["resourceNames"]}
+    assert {"node-replacement-gpu-01", "osd-replacement-cpu-27", "drive-replacement-nas-2"} <= names
+    assert not names & {one["metadata"]["name"] for one in (scripts(), *config_maps(ml50), upgrade_facts(ml50))}
 
 
 def test_an_upgrade_is_told_what_the_file_says(ml50: Cluster) -> None:

@@ -348,11 +348,12 @@ def granted(cluster: Cluster, *names: str) -> Iterator[tuple[str, str, str, str,
     """Yield what accounts of these names may: the name, a verb, the API group, the resource, in which namespace."""
     made = node_operations(cluster)
     for role in (one for one in (*made.base, *made.objects) if one["kind"] in ("Role", "ClusterRole")):
-        for rule in role["rules"] if role["metadata"]["name"] in names else ():
+        name = role["metadata"]["labels"]["app.kubernetes.io/name"]
+        for rule in role["rules"] if name in names else ():
             for verb in rule["verbs"]:
                 for resource in rule.get("resources", rule.get("nonResourceURLs")):
                     space = role["metadata"].get("namespace", "")
-                    yield role["metadata"]["name"], verb, rule.get("apiGroups", [""])[0], resource, space
+                    yield name, verb, rule.get("apiGroups", [""])[0], resource, space
 
 
 def cordoned(steps: Steps, name: str) -> bool:

@@ -150,6 +150,7 @@ def test_a_run_that_is_done_again_leaves_the_new_machine_alone(steps: Steps) -> 
 
 def test_what_cannot_be_replaced_is_refused_and_nothing_is_changed(steps: Steps) -> None:
     assert "has no node gpu-99" in steps.refused("replacement", "preflight", "gpu-99")
+    assert "gpu-99 is not in the cluster file" in steps.good("replacement", "report", "gpu-99", STATUS="Failed")
     said = steps.refused("replacement", "preflight", "gpu-12", OFF="yes", SILENT_SECONDS="0", ANSWER_PORT="")
     assert "gpu-12 is Ready: it is not off, and is replaced without -p off=yes" in said
     assert "begin the run from its first step" in steps.refused("replacement", "forget", "gpu-12")
@@ -310,7 +311,9 @@ def test_a_disk_of_ceph_is_changed_in_two_runs(operator: Steps) -> None:
     expects(steps, "cpu", node, osds=1)
     osds(steps, node, 4)
     with answering(steps, Ceph({4: Osd("aaa", node, groups=24)})) as ceph:
-        assert "no change of OSD 4 has begun" in steps.refused("osd_replacement", "preflight", node, DISK="new", **osd)
+        assert "no change of OSD 4 on cpu-27 has begun" in steps.refused(
+            "osd_replacement", "preflight", node, DISK="new", **osd
+        )
         steps.good("osd_replacement", "preflight", node, **osd)
         assert "OSD 4 holds data" in steps.good("osd_replacement", "out", node, **osd)
         assert "Ceph has forgotten OSD 4" in steps.good("osd_replacement", "purge", node, **osd)
@@ -355,7 +358,7 @@ def test_an_osd_that_is_needed_again_runs_on(operator: Steps) -> None:
         assert "Never force it: begin again" in refused
         assert "is started anew" in refused, "Rook must run its daemon again"
         assert ceph.osds.keys() == {5}
-    steps.api.request("DELETE", record("osd-replacement-5"))
+    steps.api.request("DELETE", record("osd-replacement-cpu-26"))
     steps.patch(record("nodes-cpu"), {"data": {node: said}})
 
 

@@ -19,6 +19,7 @@ from generator.components.node_operations.names import (
 )
 from generator.components.rbac import binding, role, rule
 from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.model.capacity import osds
 from generator.model.cluster import Cluster
 
 
@@ -31,6 +32,7 @@ def rights(cluster: Cluster) -> Iterator[Manifest]:
     yield from _bound(REMOVAL, [rule("", ["nodes"], ["get"]), marked, *_emptying(cluster)])
     yield from _bound(UPGRADE, [listed, marked, registered, *_emptying(cluster), *_judging()])
     yield from _replacing(cluster, marked, registered)
+    yield from _remembering(cluster)
     yield from _inside(cluster)
 
 
@@ -41,6 +43,21 @@ def _replacing(cluster: Cluster, marked: Manifest, registered: Manifest) -> Iter
     yield from _bound(REPLACEMENT, [rule("", ["nodes"], ["get"]), deleted, *volumes, *_emptying(cluster)])
     heard = rule("coordination.k8s.io", ["leases"], ["get"], [one.name for one in cluster.machines])
     yield from _bound(REPLACEMENT, [heard], namespace=LEASES)
+
+
+def _remembering(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield what keeping notes takes: of the ConfigMaps of the namespace, which has all scripts, only the notes."""
+    of_objects = [one.name for one in cluster.machines if one.drive_count("objects")]
+    kept = {
+        REPLACEMENT: [one.name for one in cluster.machines],
+        OSD_REPLACEMENT: [one.name for one in cluster.machines if osds(one, cluster)],
+        DRIVE_REPLACEMENT: of_objects if cluster.storage.objects else [],
+    }
+    for name, nodes in kept.items():
+        if nodes:
+            verbs = ["get", "patch"] if name == OSD_REPLACEMENT else ["delete", "get", "patch"]
+            own = rule("", ["configmaps"], verbs, [f"{name}-{node}" for node in nodes])
+            yield from _bound(name, [own], "-notes", namespace=NAMESPACE)
 
 
 def _inside(cluster: Cluster) -> Iterator[Manifest]:
@@ -90,9 +107,12 @@ def _emptying(cluster: Cluster) -> Iterator[Manifest]:
             yield rule("ray.io", ["rayclusters"], ["get"])
 
 
-def _bound(name: str, rules: list[Manifest], **namespace: str) -> Iterator[Manifest]:
-    """Yield a role and its binding to the operation's account, of the whole cluster or of one namespace."""
-    metadata = {"name": name, **namespace, "labels": labels(name)}
+def _bound(name: str, rules: list[Manifest], more: str = "", **namespace: str) -> Iterator[Manifest]:
+    """Yield a role and its binding to the operation's account, of the whole cluster or of one namespace. `more` tells
+    it from another one of the same namespace.
+    """
+    metadata: Manifest = {"name": f"{name}{more}", **namespace, "labels": labels(name)}
     made = role(metadata, rules)
     yield made
-    yield binding(metadata, made["kind"], name, [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}])
+    account = {"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}
+    yield binding(metadata, made["kind"], metadata["name"], [account])
