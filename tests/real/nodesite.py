@@ -1,13 +1,12 @@
 """A cluster like `ml50` on which steps of operations run, and what they ask of its API server."""
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from nodesteps import Machines, Steps, audit_policy
-from reference import ROOT, load
+from reference import ROOT
 
 from generator.model.cluster import Cluster
 from generator.rehearsal.twin import plane as real
@@ -42,29 +41,3 @@ def control_plane(cluster: Cluster, folder: Path, *joined: str) -> Iterator[Step
         for name in joined:
             steps.join(name)
         yield steps
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Write down what the steps ask of the API server."""
-    with audited(tmp_path_factory.mktemp("audit")) as file:
-        yield file
-
-
-@pytest.fixture(scope="module")
-def steps(log: Path) -> Iterator[Steps]:
-    from twin.fixtures import twin_of
-
-    assert log.parent.is_dir()
-    cluster = load("ml50")
-    with (
-        tempfile.TemporaryDirectory(prefix="nodes-", ignore_cleanup_errors=True) as name,
-        contextlib.ExitStack() as stack,
-    ):
-        folder = Path(name)
-        (folder / "scripts").mkdir()
-        twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
-        made = Steps(twin, folder / "scripts")
-        made.install(cluster)
-        made.ceph("HEALTH_OK")
-        yield made

@@ -3,6 +3,7 @@ scheduler, Kueue and Volcano; the nodes are KWOK's.
 """
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from nodesite import audited
 from nodesteps import MIRRORED, NODES, Steps, cordoned, etcd, notes, of_parts, silent, unused
-from reference import load
+from reference import ROOT, load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL
@@ -22,13 +24,39 @@ if TYPE_CHECKING:
 
     from twin.nodes import Object
 
-pytest_plugins = ["apiserver", "nodesite"]
+pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
 GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
 NEW = "gpu-15"
 JOB = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/burn-in-{NEW}"
 POOL = ("nvidia.com/gpu", "gen.internal/inference")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Write down what the steps ask of the API server."""
+    with audited(tmp_path_factory.mktemp("audit")) as file:
+        yield file
+
+
+@pytest.fixture(scope="module")
+def steps(log: Path) -> Iterator[Steps]:
+    from twin.fixtures import twin_of
+
+    assert log.parent.is_dir()
+    cluster = load("ml50")
+    with (
+        tempfile.TemporaryDirectory(prefix="nodes-", ignore_cleanup_errors=True) as name,
+        contextlib.ExitStack() as stack,
+    ):
+        folder = Path(name)
+        (folder / "scripts").mkdir()
+        twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
+        made = Steps(twin, folder / "scripts")
+        made.install(cluster)
+        made.ceph("HEALTH_OK")
+        yield made
 
 
 @pytest.fixture
