@@ -60,6 +60,10 @@ class Shelf:
         assert done is not None, path
         return done
 
+    def evict(self, pod: Object) -> None:
+        metadata = pod["metadata"]
+        self.ask("POST", f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/eviction")
+
     def asked(self, method: str) -> list[str]:
         """Return of which objects this was asked."""
         return [path.removesuffix("/eviction").rpartition("/")[2] for how, path, _ in self.changes if how == method]

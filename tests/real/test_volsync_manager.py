@@ -76,6 +76,15 @@ def cluster() -> Any:
 
 
 @pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator["ApiServer"]:
+    """A server of its own: on the shared one are policies of other tests, which want Kueue there."""
+    from apiserver import start
+
+    with start(tmp_path_factory.mktemp("volumes")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def manager(api: "ApiServer", tmp_path_factory: pytest.TempPathFactory) -> Iterator["ApiServer"]:
     from apiserver import programs, sources
 
