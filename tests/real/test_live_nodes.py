@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from auditing import asked, audited, betrayed, executor, stored, written
 from nodesteps import NODES, Machines, Steps
-from onenode.site import Gen, lighter, run_of, shown
+from onenode.site import Gen, await_template, lighter, run_of, shown
 from reference import ROOT, load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -104,10 +104,11 @@ def site() -> Iterator[Site]:
         steps.install(cluster, security="privileged")  # they are in the machine's own network
         steps.ceph("HEALTH_OK")
         api.apply(record(cluster))
-        for operation in node_operations(cluster).operations:
-            for one in operation.templates:
-                if one["kind"] == "WorkflowTemplate":
-                    api.apply(lighter(json.loads(json.dumps(one))))
+        operations = [one for operation in node_operations(cluster).operations for one in operation.templates]
+        templates = [one for one in operations if one["kind"] == "WorkflowTemplate"]
+        for one in templates:
+            api.apply(lighter(json.loads(json.dumps(one))))
+        await_template(api, NAMESPACE, templates[-1]["metadata"]["name"])
         yield Site(api, folder, steps)
 
 

@@ -93,6 +93,24 @@ def lighter(one: "Object") -> "Object":
     return one
 
 
+def await_template(api: "Plane", namespace: str, name: str) -> None:
+    """Wait until the controller knows a WorkflowTemplate, and so all that were made before it: what is submitted sooner
+    ends in an error at once.
+    """
+    at = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/workflows"
+    kind = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "probe"}}
+
+    def known() -> bool:
+        made = {**kind, "spec": {"suspend": True, "workflowTemplateRef": {"name": name}}}
+        assert api.request("POST", at, made)[0] == 201
+        told: Object = next(filter(None, ((api.get(f"{at}/probe") or {}).get("status") for _ in tries(60))), {})
+        api.request("DELETE", f"{at}/probe")
+        api.wait("the probe has gone", lambda: api.get(f"{at}/probe") is None)
+        return bool(told) and "not found" not in told.get("message", "")
+
+    api.wait(f"the controller knows {name}", known)
+
+
 @contextlib.contextmanager
 def serving(folder: Path, signed: Path) -> Iterator[Server]:
     server = Server(folder, certificates=signed)
