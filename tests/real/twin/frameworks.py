@@ -11,7 +11,7 @@ from generator.live.apiserver import tries
 from generator.model.cluster import Cluster
 from generator.workloads import workload
 from generator.workloads.wanted import Wanted
-from twin.team import GANG, PATIENCE, PRIORITY, QUEUE, Member, job
+from twin.team import GANG, PATIENCE, PRIORITY, QUEUE, Member, end_pod, job
 
 Object = dict[str, Any]
 TRAINING = "gpu-training"
@@ -140,6 +140,4 @@ class Framed(Member):
         ENDED.add(name)
         for pod in self.pods(name):
             if not self.framework.beside or OF_JOBS in pod["metadata"]["labels"]:
-                metadata = {"name": pod["metadata"]["name"], "namespace": self.team}
-                metadata |= {"annotations": {"twin.test/complete": "1"}}
-                self.api.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
+                end_pod(self.api, pod)
