@@ -43,6 +43,8 @@ class Ceph:
     """Groups do not move away from OSDs that are out."""
     busy: int = 0
     """How often the manager has no numbers yet."""
+    unsure: bool = False
+    """Some data, of whatever disk, is being moved: the manager does not judge an OSD that is down."""
     fault: bool = False
     """Another disk fails while an OSD's daemon is ended: its groups are needed again."""
 
@@ -52,8 +54,18 @@ class Ceph:
         verb, *rest = [word for word in words[2:] if word not in ("--format", "json")]
         self.asked.append(" ".join([verb, *rest]))
         numbers = [int(word.removeprefix("osd.")) for word in rest]
-        answers = {"find": self.find, "safe-to-destroy": self.safe, "out": self.out, "down": self.down}
-        return (answers | {"purge": self.purge})[verb](numbers)
+        answers = {
+            "metadata": self.metadata,
+            "find": self.find,
+            "safe-to-destroy": self.safe,
+            "out": self.out,
+            "down": self.down,
+        }
+        return (answers | {"down": self.down, "purge": self.purge})[verb](numbers)
+
+    def metadata(self, numbers: list[int]) -> Answer:
+        (number,) = numbers
+        return 0, json.dumps({"id": number, "devices": "nvme0n1", "device_ids": f"nvme0n1=DISK-{number}"})
 
     def find(self, numbers: list[int]) -> Answer:
         (number,) = numbers
@@ -86,6 +98,11 @@ class Ceph:
 
     def purge(self, numbers: list[int]) -> Answer:
         (number,) = numbers
+        if self.unsure:
+            return (
+                errno.EAGAIN,
+                f"Error EAGAIN: OSD(s) {number} have no reported stats, and not all PGs are active+clean",
+            )
         if groups := self.osds[number].groups:
             return errno.EBUSY, (f"Error EBUSY: OSD(s) {number} have {groups} pgs currently mapped to them. \n{FORCE}")
         if self.osds[number].up:

@@ -305,6 +305,45 @@ def test_the_osds_of_a_machine_leave_ceph_before_it_does(operator: Steps) -> Non
     steps.patch(record("nodes-cpu"), {"data": {node: said}})
 
 
+def test_osds_leave_ceph_also_when_somebody_has_deleted_the_node(operator: Steps) -> None:
+    steps, node = operator, "cpu-25"
+    said = steps.api.get(record("nodes-cpu"))["data"][node]
+    expects(steps, "cpu", node, osds=1)
+    osds(steps, node, 6)
+    with answering(steps, Ceph({6: Osd("aaa", node, groups=7)})) as ceph:
+        steps.good("replacement", "preflight", node)
+        report = steps.good("replacement", "report", node, STATUS="Failed")
+        assert "`ceph osd in 6`, where these are left" in report
+        steps.leave(node)
+        assert "Ceph has forgotten OSD 6" in steps.good("replacement", "osds", node)
+        assert ceph.osds == {}
+    steps.join(node)
+    steps.api.request("DELETE", record(f"node-replacement-{node}"))
+    steps.patch(record("nodes-cpu"), {"data": {node: said}})
+
+
+def test_the_former_machine_is_not_taken_for_the_new_one(steps: Steps) -> None:
+    node = "gpu-13"
+    told = steps.node(node)["status"]["nodeInfo"]
+
+    def is_machine(uuid: str) -> None:
+        steps.status(f"{NODES}/{node}", {"nodeInfo": told | {"systemUUID": uuid}})
+
+    is_machine("former")
+    for step in LEAVING:
+        steps.good("replacement", step, node)
+    steps.join(node)
+    is_machine("former")
+    said = steps.refused("replacement", "join", node)
+    assert f"{node} is the former machine again, by its system UUID former" in said
+    is_machine("new")
+    steps.good("replacement", "join", node)
+    for step in ("marks", "ready", "accept"):
+        steps.register(node, RBD_DRIVER, CEPHFS_DRIVER)
+        steps.good("replacement", step, node)
+    steps.good("replacement", "report", node)
+
+
 def test_a_disk_of_ceph_is_changed_in_two_runs(operator: Steps) -> None:
     steps, node, osd = operator, "cpu-27", {"OSD": "4"}
     said = steps.api.get(record("nodes-cpu"))["data"][node]
@@ -319,7 +358,7 @@ def test_a_disk_of_ceph_is_changed_in_two_runs(operator: Steps) -> None:
         assert "Ceph has forgotten OSD 4" in steps.good("osd_replacement", "purge", node, **osd)
         assert ceph.osds == {}
         report = steps.good("osd_replacement", "report", node, **osd)
-        assert "take its disk out of cpu-27 now" in report
+        assert "take its disk (nvme0n1=DISK-4) out of cpu-27 now" in report
         assert f"`gen workflow submit osd-replacement -p node={node} -p osd=4 -p disk=new`" in report
         # The new disk's OSD gets the number that is free.
         ceph.osds[4] = Osd("ddd", node, groups=3)
@@ -352,7 +391,11 @@ def test_an_osd_that_is_needed_again_runs_on(operator: Steps) -> None:
         ceph.osds[5].groups, ceph.stuck = 7, True
         assert "OSD 5 holds data: nothing was destroyed" in steps.refused("osd_replacement", "purge", node, **osd)
         assert steps.api.get(daemon), "its daemon was ended though it holds data"
-        ceph.osds[5].groups, ceph.fault = 0, True
+        ceph.osds[5].groups, ceph.unsure = 0, True
+        code, unsure = steps.step("osd_replacement", "purge", node, **osd)
+        assert code not in {0, 2}, "Argo must try it again"
+        assert "is started anew" in unsure, "Rook must run its daemon again"
+        ceph.unsure, ceph.fault = False, True
         refused = steps.refused("osd_replacement", "purge", node, **osd)
         assert "OSD(s) 5 have 5 pgs currently mapped to them" in refused
         assert "Never force it: begin again" in refused
