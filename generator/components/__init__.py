@@ -22,6 +22,7 @@ from generator.components.etcd_backup import DEFINITION as ETCD_BACKUP
 from generator.components.exposure import DEFINITION as EXPOSURE
 from generator.components.extras import definitions
 from generator.components.fleet import DEFINITION as FLEET
+from generator.components.gpu_care import DEFINITION as GPU_CARE
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.issuers import DEFINITION as ISSUERS
 from generator.components.jobs import PYTORCH, Jobs
@@ -106,6 +107,7 @@ CATALOGUE: dict[str, Definition] = {
         WORKFLOWS,
         ETCD_BACKUP,
         NODE_OPERATIONS,
+        GPU_CARE,
         ACCEPTANCE,
         FLEET,
         ZABBIX,

@@ -1,6 +1,6 @@
 """Rules, roles and bindings of Kubernetes' role-based access control."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from generator.components.component import Manifest
 
@@ -29,3 +29,12 @@ def binding(metadata: Manifest, kind: str, name: str, subjects: list[Manifest]) 
         "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
         "subjects": subjects,
     }
+
+
+def bound(metadata: Manifest, rules: list[Manifest], space: str, account: str = "") -> Iterator[Manifest]:
+    """Yield a role, of one namespace or of the whole cluster, and its binding to a ServiceAccount of a namespace: the
+    one of the same name, unless another one is named.
+    """
+    made, name = role(metadata, rules), metadata["name"]
+    yield made
+    yield binding(metadata, made["kind"], name, [{"kind": "ServiceAccount", "name": account or name, "namespace": space}])

@@ -12,6 +12,7 @@ from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Sec
 from generator.model.extras import Extra
 from generator.model.frameworks import Framework
 from generator.model.gitops import Gitops
+from generator.model.gpu_care import GpuCare
 from generator.model.mlperf import Mlperf
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
@@ -121,6 +122,7 @@ class Spec(Section, frozen=True, kw_only=True):
     teams: tuple[Team, ...] = ()
     frameworks: tuple[Framework, ...] = ()
     acceptance: Acceptance | None = None
+    gpu_care: GpuCare | None = None
     mlperf: Mlperf | None = None
     monitoring: Monitoring = field(default_factory=Monitoring)
     backups: tuple[Backup, ...] = ()

@@ -11,6 +11,7 @@ from msgspec import Struct
 from generator.components import CATALOGUE
 from generator.components.common import OWN_LABELS, POOL, RACK
 from generator.components.component import Manifest
+from generator.components.gpu_care.names import SICK
 from generator.model.base import is_label
 from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.finding import Path
@@ -165,7 +166,7 @@ def _taints(node: Manifest, notes: Notes) -> Iterator[str]:
     """Yield the taints that people gave a node, not those that tell of its state."""
     for one in sequence(dig(node, "spec", "taints")):
         key, value, effect = (text(one, part) for part in ("key", "value", "effect"))
-        if PASSING.fullmatch(key):
+        if PASSING.fullmatch(key) or key == SICK:
             continue
         written = f"{key}={value}:{effect}" if value else f"{key}:{effect}"
         try:

@@ -1,5 +1,6 @@
 """Nodes beside the cluster file."""
 
+import json
 from typing import Any
 
 from msgspec import structs
@@ -42,6 +43,28 @@ def gpu_node() -> str:
 
 def test_nodes_as_they_should_be_say_nothing() -> None:
     assert causes(nodes()) == []
+
+
+def test_a_sick_gpu_is_told_in_the_words_of_who_found_it() -> None:
+    found = nodes()
+    one = found[gpu_node()]
+    said = {"at": "2026-11-23T12:00:00Z", "what": ["GPU-a: Xid 79 (GPU has fallen off the bus)"]}
+    one["metadata"]["annotations"] = {"gen.internal/gpu-sick": json.dumps(said)}
+    one["spec"]["taints"] = [*one["spec"]["taints"], {"key": "gen.internal/gpu-sick", "effect": "NoSchedule"}]
+    (sick,) = causes(found)
+    assert sick.objects == (gpu_node(),)
+    assert sick.why == "it has a sick GPU: GPU-a: Xid 79 (GPU has fallen off the bus)"
+    assert sick.command == f"gen workflow submit gpu-cleared -p node={gpu_node()}, once it was repaired"
+    one["metadata"]["annotations"] = {"gen.internal/gpu-suspect": "what nobody wrote"}
+    assert [cause.why for cause in causes(found)] == [
+        "it has a sick GPU: nothing says of what kind",
+        "look at its GPUs: nothing says of what kind",
+    ]
+    one["spec"]["taints"].pop()
+    one["metadata"]["annotations"] = {"gen.internal/gpu-sick": json.dumps(said)}
+    assert [cause.why for cause in causes(found)] == [
+        "it has a sick GPU, and no taint that keeps pods away: GPU-a: Xid 79 (GPU has fallen off the bus)"
+    ]
 
 
 def test_a_node_that_is_absent_or_unknown() -> None:

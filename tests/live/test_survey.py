@@ -214,6 +214,7 @@ def test_taints_that_tell_of_a_node_are_not_copied() -> None:
         {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"},
         {"key": "node.cilium.io/agent-not-ready", "effect": "NoExecute"},
         {"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule", "value": "1"},
+        {"key": "gen.internal/gpu-sick", "effect": "NoSchedule"},
         {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"},
         {"key": "wrong", "value": "a b", "effect": "NoSchedule"},
     ]

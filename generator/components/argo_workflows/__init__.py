@@ -162,8 +162,11 @@ DEFINITION = Definition(
     name="argo-workflows",
     tier=Tier.PLATFORM,
     make=argo_workflows,
-    wanted=lambda cluster: cluster.all_backups or cluster.gitops.fleet or cluster.acceptance or cluster.mlperf,
-    absence="there are no backups, no fleet is rendered here, no pool is tried, and there are no benchmarks",
+    wanted=lambda cluster: any(
+        (cluster.all_backups, cluster.gitops.fleet, cluster.acceptance, cluster.mlperf, cluster.gpu_care)
+    ),
+    absence="there are no backups, no fleet is rendered here, no pool is tried, there are no benchmarks, and nobody "
+    "looks after GPUs",
     versions=VERSIONS,
     jumps=lambda: JUMPS,
     namespaces=(NAMESPACE,),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, proxy_variables
+from generator.components.common import CLUSTER_ROLES, CRD, OWN_LABELS, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Download, Evidence, ImageJoining, Version, Versions
 from generator.components.kuberay import CLUSTER_LABEL
@@ -30,6 +30,8 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "gpu-operator"
+SICK = f"{OWN_LABELS}/gpu-sick"
+"""The taint of nodes with a sick GPU, which `gpu-care` sets: its own pods must run there all the same."""
 DOT = r"\."
 JOB_LABELS = (QUEUE, "batch.kubernetes.io/job-name", JOB_LABEL, CLUSTER_LABEL)
 """Labels of pods that say whose job they are: of Jobs, which JobSets and TrainJobs are made of as well, of MPIJobs and
@@ -87,7 +89,7 @@ def values(cluster: Cluster) -> Manifest:
         "psa": {"enabled": False},
         "cdi": {"enabled": True, "nriPluginEnabled": False},
         "operator": {"upgradeCRD": False, "cleanupCRD": False, "tolerations": tolerations(cluster.control_plane)},
-        "daemonsets": {"tolerations": tolerations(cluster.gpu_nodes)},
+        "daemonsets": {"tolerations": [*tolerations(cluster.gpu_nodes), *of_sick(cluster)]},
         "driver": driver(cluster),
         "toolkit": {"enabled": True, "env": TOOLKIT},
         **mig(cluster),
@@ -98,6 +100,13 @@ def values(cluster: Cluster) -> Manifest:
         "gds": {"enabled": False},
         "gdrcopy": {"enabled": False},
     }
+
+
+def of_sick(cluster: Cluster) -> list[Manifest]:
+    """Return the toleration of the taint of nodes with a sick GPU: there, too, the operator's pods must come again, for
+    the GPUs are healthy only once device plugin and exporter have started anew.
+    """
+    return [{"key": SICK, "operator": "Exists", "effect": "NoSchedule"}] if cluster.gpu_care else []
 
 
 def driver(cluster: Cluster) -> Manifest:

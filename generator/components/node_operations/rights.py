@@ -17,7 +17,7 @@ from generator.components.node_operations.names import (
     UPGRADE,
     labels,
 )
-from generator.components.rbac import binding, role, rule
+from generator.components.rbac import bound, rule
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.capacity import osds
 from generator.model.cluster import Cluster
@@ -29,8 +29,8 @@ def rights(cluster: Cluster) -> Iterator[Manifest]:
     listed = rule("", ["nodes"], ["get", "list"])
     registered = rule("storage.k8s.io", ["csinodes"], ["get"])
     yield from _bound(EXPANSION, [listed, marked, registered])
-    yield from _bound(REMOVAL, [rule("", ["nodes"], ["get"]), marked, *_emptying(cluster)])
-    yield from _bound(UPGRADE, [listed, marked, registered, *_emptying(cluster), *_judging()])
+    yield from _bound(REMOVAL, [rule("", ["nodes"], ["get"]), marked, *emptying(cluster)])
+    yield from _bound(UPGRADE, [listed, marked, registered, *emptying(cluster), *_judging()])
     yield from _replacing(cluster, marked, registered)
     yield from _remembering(cluster)
     yield from _inside(cluster)
@@ -40,7 +40,7 @@ def _replacing(cluster: Cluster, marked: Manifest, registered: Manifest) -> Iter
     """Yield what changing a machine takes: a Node is deleted, but none that the file does not name."""
     deleted = {**marked, "verbs": ["delete", "patch"]}
     volumes = [registered, rule("storage.k8s.io", ["volumeattachments"], ["list"])]
-    yield from _bound(REPLACEMENT, [rule("", ["nodes"], ["get"]), deleted, *volumes, *_emptying(cluster)])
+    yield from _bound(REPLACEMENT, [rule("", ["nodes"], ["get"]), deleted, *volumes, *emptying(cluster)])
     heard = rule("coordination.k8s.io", ["leases"], ["get"], [one.name for one in cluster.machines])
     yield from _bound(REPLACEMENT, [heard], namespace=LEASES)
 
@@ -94,7 +94,8 @@ def _asking() -> Iterator[Manifest]:
     yield rule("", ["pods/eviction"], ["create"])
 
 
-def _emptying(cluster: Cluster) -> Iterator[Manifest]:
+def emptying(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield what letting pods leave nodes takes, gangs as a whole."""
     yield rule("", ["pods"], ["list"])
     yield rule("", ["pods/eviction"], ["create"])
     if cluster.teams:
@@ -111,8 +112,4 @@ def _bound(name: str, rules: list[Manifest], more: str = "", **namespace: str) -
     """Yield a role and its binding to the operation's account, of the whole cluster or of one namespace. `more` tells
     it from another one of the same namespace.
     """
-    metadata: Manifest = {"name": f"{name}{more}", **namespace, "labels": labels(name)}
-    made = role(metadata, rules)
-    yield made
-    account = {"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}
-    yield binding(metadata, made["kind"], metadata["name"], [account])
+    yield from bound({"name": f"{name}{more}", **namespace, "labels": labels(name)}, rules, NAMESPACE, name)

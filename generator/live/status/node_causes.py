@@ -1,9 +1,11 @@
 """What nodes of the cluster file lack in the running cluster."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from generator.components.component import Manifest
 from generator.components.definition import Definition
+from generator.components.gpu_care.names import CLEARED, SICK, SUSPECT
 from generator.components.kubeadm.registration import node_labels
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
@@ -26,6 +28,7 @@ def node_causes(cluster: Cluster, nodes: Sequence[Manifest], offering: Sequence[
             yield _cause(machine.name, "it is in the cluster file and has not joined", f"join it as {readme} says")
             continue
         yield from _state(there[machine.name], machine.name)
+        yield from _gpus(there[machine.name], machine.name)
         yield from _marks(cluster, machine, there[machine.name])
         yield from _resources(cluster, machine, there[machine.name], offering)
     for name in sorted(there.keys() - {one.name for one in cluster.machines}):
@@ -48,6 +51,28 @@ def _state(node: Manifest, name: str) -> Iterator[Cause]:
             yield _cause(name, f"it has {kind}: {said}", f"kubectl describe node {name}")
     if dig(node, "spec", "unschedulable") is True:
         yield _cause(name, "it is cordoned: no pod goes there", f"kubectl uncordon {name}")
+
+
+def _gpus(node: Manifest, name: str) -> Iterator[Cause]:
+    """Yield what the operation `gpu-care` found. A taint without words was left by a person."""
+    notes = mapping(dig(node, "metadata", "annotations"))
+    tainted = any(dig(one, "key") == SICK for one in sequence(dig(node, "spec", "taints")))
+    cleared = f"gen workflow submit {CLEARED} -p node={name}"
+    if tainted or SICK in notes:
+        why = "it has a sick GPU" + ("" if tainted else ", and no taint that keeps pods away")
+        yield _cause(name, f"{why}: {_reasons(notes.get(SICK))}", f"{cleared}, once it was repaired")
+    if SUSPECT in notes:
+        yield _cause(name, f"look at its GPUs: {_reasons(notes[SUSPECT])}", f"{cleared}, once somebody has looked")
+
+
+def _reasons(text: object) -> str:
+    """Return what an annotation says, in the operation's words; it may hold anything."""
+    try:
+        said = json.loads(str(text))
+    except ValueError:
+        said = None
+    words = "; ".join(str(one) for one in sequence(dig(said, "what")))
+    return shortened(words or "nothing says of what kind")
 
 
 def _marks(cluster: Cluster, machine: Machine, node: Manifest) -> Iterator[Cause]:

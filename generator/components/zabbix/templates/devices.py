@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from generator.components.component import Manifest
+from generator.components.gpu_care.xids import device_xids
 from generator.components.zabbix.export import (
     dashboard,
     dependent,
@@ -27,8 +28,6 @@ DISTINCT = (
 )
 FOUND = (step("PROMETHEUS_TO_JSON", "DCGM_FI_DEV_GPU_TEMP"), step("JAVASCRIPT", DISTINCT))
 LENGTH = step("JSONPATH", "$.length()")
-# XIDs that speak of the device, not of the program on it (NVIDIA's catalogue of XID errors).
-DEVICE_XIDS = (48, 62, 63, 64, 74, 79, 92, 95, 119, 120)
 # What happens while a former problem is open is told as well: so such an expression is true for one value only.
 EACH = {"type": "MULTIPLE", "manual_close": "YES"}
 # What happened does not end by itself: a person looks at it, and closes it.
@@ -105,7 +104,7 @@ def gpu_faults() -> list[Manifest]:
     field is in the exporter's default set, the ECC counters are not.
     """
     item = "/@/gpu.xid[{#GPU}]"
-    device = " or ".join(f"last({item})={code}" for code in DEVICE_XIDS)
+    device = " or ".join(f"last({item})={code}" for code in device_xids())
     # The very first value counts as new, too.
     new = f"(change({item})<>0 or count({item},1h)=1)"
     xids = [

@@ -1,0 +1,48 @@
+"""Sick GPUs found, reported, and kept from jobs until they were repaired."""
+
+from generator.components.common import CLUSTER_ROLES
+from generator.components.component import Component, Operation, Tier
+from generator.components.definition import Definition, Evidence, Shown
+from generator.components.gpu_care.names import NAME
+from generator.components.gpu_care.rights import rights
+from generator.components.gpu_care.templates import schedules, scripts, templates
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
+from generator.components.node_operations.names import NAMESPACE
+from generator.model.change import ChangeRule
+from generator.model.cluster import Cluster
+
+
+def gpu_care(cluster: Cluster) -> Component:
+    """Return what looks after GPUs. It runs beside operations on nodes: they hinder each other by the same locks."""
+    return Component(
+        name=DEFINITION.name,
+        tier=DEFINITION.tier,
+        summary="Operations: sick GPUs found, marked, and left by jobs",
+        version="v1",
+        objects=(*rights(cluster), *(schedules(cluster.gpu_care) if cluster.gpu_care else ())),
+        operations=(Operation(name=NAME, templates=(scripts(), *templates())),),
+        needs=("argo-workflows", "node-operations", "gpu-operator"),
+    )
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.gpu_care.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
+DEFINITION = Definition(
+    name=NAME,
+    tier=Tier.STORAGE,
+    make=gpu_care,
+    wanted=lambda cluster: cluster.gpu_care and cluster.gpu_nodes,
+    absence="`gpuCare` is left out, or no node has GPUs",
+    namespaces=(),
+    reach=(NAMESPACE, GPU_OPERATOR),
+    own_kinds=CLUSTER_ROLES,
+    changes=change_rules,
+    shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAME}"),)),
+    notes="Looks at every GPU node every five minutes by the operation `gpu-care`, taints those with a sick GPU, and "
+    "lets them in again by `gpu-cleared`: [operations.md](operations.md#sick-gpus).",
+)

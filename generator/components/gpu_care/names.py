@@ -1,0 +1,18 @@
+"""What the objects of `gpu-care` are known by, and the marks that it sets on nodes."""
+
+from generator.components import gpu_operator
+from generator.components.common import OWN_LABELS
+
+NAME = "gpu-care"
+DRAIN = "gpu-drain"
+CLEARED = "gpu-cleared"
+SCRIPTS = "gpu-care-scripts"
+SICK = gpu_operator.SICK
+"""The annotation that says what is wrong with a node of that taint: JSON, `at` and `what`."""
+SUSPECT = f"{OWN_LABELS}/gpu-suspect"
+"""An annotation of the same form: what is only reported."""
+
+
+def labels(name: str) -> dict[str, str]:
+    """Return the labels of an object."""
+    return {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": NAME}
