@@ -3,9 +3,18 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 from surveyed import CONFIGS, CONTROL, KUBEADM, NODES, PODS, Object, begun, full, group, node, small, unlisted
 
+from generator.model.cluster import Spec
 from generator.model.teams import Member
+
+READ = {
+    *("repository", "site", "kubernetes", "networks", "fabric", "gpus", "pools", "nodes"),
+    *("storage", "scheduling", "teams", "frameworks", "gitops", "components"),
+}
+WITHOUT = {"extras", "waivers"}
+"""What a file that is only begun has nothing to say in."""
 
 
 def container(image: str, **more: Any) -> Object:
@@ -266,6 +275,14 @@ def test_what_gen_installed_is_gens_and_what_the_file_does_not_ask_for_is_told()
     assert cluster.components["cert-manager"].managed is False
     told = "components: gen installed rook-ceph, and this file does not ask for it yet (there is no storage.ceph)"
     assert f"{told}: rendered as it is, it takes them out" in found.unknown
+
+
+def test_sections_that_are_only_asked_for_are_named() -> None:
+    """A cluster does not show what its owner wants of gen beside; a section that the file gets must be in one list."""
+    _, found = begun(full())
+    (line,) = [one for one in found.unknown if "what gen is asked for beside" in one]
+    asked = {one.encode_name for one in structs.fields(Spec)} - READ - WITHOUT
+    assert {one for one in asked if f" {one}," not in line} == set()
 
 
 def test_components_that_gen_would_add_are_listed() -> None:

@@ -228,6 +228,7 @@ DIFFERS = {
     "gitops": ["what gen is asked for beside"],
     "acceptance": ["what gen is asked for beside"],
     "mlperf": ["what gen is asked for beside"],
+    "gpu_care": ["what gen is asked for beside"],
 }
 """Sections that may differ, and what then says so."""
 
