@@ -2,7 +2,10 @@
 it adds of pods and of Xids; split GPUs as an A30's were told in its issue 317.
 """
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
 HELP = {
@@ -53,3 +56,35 @@ def _series(field: str, one: Device, node: str) -> str:
         f'device="nvidia{one.number}",modelName="NVIDIA H100 80GB HBM3"{split},Hostname="{node}"'
         f',DCGM_FI_DRIVER_VERSION="580.95.05"{more}}} {value}\n'
     )
+
+
+@contextmanager
+def exporters(answers: Mapping[str, str]) -> Iterator[int]:
+    """Answer at the addresses of some exporters, all by one port, which this yields: what `answers` says at that time,
+    404 where it says nothing.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            text = answers.get(self.connection.getsockname()[0])
+            self.send_response(200 if text else 404)
+            self.end_headers()
+            self.wfile.write((text or "").encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    servers: list[ThreadingHTTPServer] = []
+    for address in answers:
+        servers.append(ThreadingHTTPServer((address, servers[0].server_port if servers else 0), Handler))
+    threads = [threading.Thread(target=one.serve_forever, args=(0.05,)) for one in servers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield servers[0].server_port
+    finally:
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+        for thread in threads:
+            thread.join()

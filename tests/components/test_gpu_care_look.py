@@ -4,15 +4,13 @@ what is only told, what is let in again.
 
 import json
 import sys
-import threading
 from collections.abc import Iterator
 from copy import deepcopy
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from typing import Any
 
 import pytest
-from exporteroutputs import Device, output, uuid
+from exporteroutputs import Device, exporters, output, uuid
 
 from generator.components.gpu_care.templates import scripts
 
@@ -142,37 +140,16 @@ def care(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     folder = tmp_path_factory.mktemp("scripts")
     for name, text in scripts()["data"].items():
         (folder / name).write_text(text)
-    site = Site()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            text = site.answers.get(self.connection.getsockname()[0])
-            self.send_response(200 if text else 404)
-            self.end_headers()
-            self.wfile.write((text or "").encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    servers = [ThreadingHTTPServer((FIRST, 0), Handler)]
-    port = servers[0].server_port
-    servers += [ThreadingHTTPServer((f"127.0.0.{10 + number}", port), Handler) for number in range(1, 10)]
-    threads = [threading.Thread(target=one.serve_forever, args=(0.05,)) for one in servers]
-    for thread in threads:
-        thread.start()
-    monkeypatch.setenv("EXPORTER_PORT", str(port))
     monkeypatch.setenv("PERCENT_PER_DAY", "20")
     monkeypatch.syspath_prepend(str(folder))
+    site = Site()
     for name in site.names:
         site.tells(name)
-    made = Care(site, monkeypatch)
-    made.look("2026-11-23T11:00:00Z")
-    yield made
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-    for thread in threads:
-        thread.join()
+    with exporters(site.answers) as port:
+        monkeypatch.setenv("EXPORTER_PORT", str(port))
+        made = Care(site, monkeypatch)
+        made.look("2026-11-23T11:00:00Z")
+        yield made
     for name in scripts()["data"]:
         sys.modules.pop(name.removesuffix(".py"), None)
 

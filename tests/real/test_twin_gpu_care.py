@@ -4,182 +4,34 @@ Kueue; the nodes are KWOK's, and their exporters answer on loopback.
 
 import contextlib
 import json
-import os
-import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
-import yaml
-from exporteroutputs import Device, output, uuid
-from msgspec import structs
-from nodesteps import ACCOUNT, NODES, TIMES, Steps
-from reference import ROOT, load
+from auditing import Right, executor, flags, unused
+from caresite import ACCOUNTS, GPU, NAMES, Care, serve, serving
+from exporteroutputs import Device, exporters, uuid
+from nodesteps import ACCOUNT, NODES
+from reference import ROOT
 
-from generator.components.gpu_care import gpu_care
 from generator.components.gpu_care.names import SICK, SUSPECT
-from generator.components.gpu_care.templates import scripts
-from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
-from generator.components.node_operations.facts import config_maps
 from generator.components.node_operations.names import NAMESPACE
-from generator.model.gpu_care import GpuCare
 from generator.rehearsal.twin import plane as real
-
-if TYPE_CHECKING:
-    from twin.fixtures import Twin
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
-
-CLUSTER = structs.replace(load("ml50"), gpu_care=GpuCare(drain=True))
-NAMES = ("gpu-care", "gpu-drain")
-APPS = ("nvidia-dcgm-exporter", "nvidia-device-plugin-daemonset")
-
-
-class Care(Steps):
-    """The twin, what runs steps there, and what exporters of three nodes answer."""
-
-    def __init__(self, twin: "Twin", folder: Path, nodes: list[str]) -> None:
-        super().__init__(twin, folder)
-        for name, text in scripts()["data"].items():
-            (folder / name).write_text(text)
-        self.names = nodes
-        self.answers = {f"127.0.0.{20 + number}": output([Device(0)], name) for number, name in enumerate(nodes)}
-        self.port = 0
-
-    def bring_all(self) -> None:
-        """Apply what is rendered, but for Argo's kinds, and what the GPU operator would run."""
-        self.api.namespace(NAMESPACE)
-        self.api.namespace(GPU_OPERATOR)
-        objects = [one for one in gpu_care(CLUSTER).objects if one["kind"] != "CronWorkflow"]
-        self.twin.bring([*config_maps(CLUSTER), *objects])
-        for name in NAMES:
-            self.account(name)
-        for app in APPS:
-            self.api.apply(_daemon_set(app, self.names))
-        self.api.wait("their pods are Ready", lambda: all(len(self.ready(app)) == len(self.names) for app in APPS))
-        for pod in self.ready(APPS[0]):
-            address = f"127.0.0.{20 + self.names.index(pod['spec']['nodeName'])}"
-            path = f"/api/v1/namespaces/{GPU_OPERATOR}/pods/{pod['metadata']['name']}"
-            self.status(path, {"podIP": address, "podIPs": [{"ip": address}]})
-
-    def ready(self, app: str) -> list[dict[str, Any]]:
-        """Return the Ready pods of a DaemonSet."""
-        found = self.api.items(f"/api/v1/namespaces/{GPU_OPERATOR}/pods?labelSelector=app%3D{app}")
-        return [
-            one
-            for one in found
-            if any(each["type"] == "Ready" and each["status"] == "True" for each in one["status"].get("conditions", ()))
-        ]
-
-    def tells(self, node: str, *devices: Device) -> None:
-        """Let the exporter of a node tell of these GPUs."""
-        self.answers[f"127.0.0.{20 + self.names.index(node)}"] = output(devices, node)
-
-    def begin(self, operation: str, step: str, node: str, **told: str) -> "subprocess.Popen[str]":
-        """Begin a step of `care`, `cleared` or `drain`."""
-        env = {
-            **os.environ,
-            **TIMES,
-            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
-            "KUBERNETES_SERVICE_PORT": str(self.api.address.port),
-            "ACCOUNT": str(self.folder / ("gpu-drain" if operation == "drain" else "gpu-care")),
-            "DRAIN_ONLY": "nvidia.com/",
-            "EXPORTER_PORT": str(self.port),
-            "EXPORTER_SECONDS": "5",
-            "NODE": node,
-            "PERCENT_PER_DAY": "10",
-            "TOLD": str(self.folder),
-            **told,
-        }
-        command = [sys.executable, "-B", str(self.folder / f"gpu_{operation}.py"), step]
-        return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def look(self) -> str:
-        """Look at all nodes; what was said."""
-        return self.good("care", "look", "")
-
-    def which(self) -> list[str]:
-        """Return the nodes that jobs must leave."""
-        self.good("drain", "which", "")
-        return list(json.loads((self.folder / "nodes").read_text()))
-
-    def tainted(self) -> list[str]:
-        """Return the nodes that have the taint."""
-        return [
-            one["metadata"]["name"]
-            for one in self.api.items(NODES)
-            if any(each["key"] == SICK for each in one["spec"].get("taints", ()))
-        ]
-
-
-def _daemon_set(app: str, nodes: list[str]) -> dict[str, Any]:
-    labels = {"app": app}
-    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": nodes}]}
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
-    pod = {
-        "affinity": affinity,
-        "containers": [{"name": "main", "image": "registry.example.org/any:1"}],
-        "tolerations": [{"operator": "Exists"}],
-    }
-    template = {"metadata": {"labels": labels}, "spec": pod}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": app, "namespace": GPU_OPERATOR, "labels": labels},
-        "spec": {"selector": {"matchLabels": labels}, "template": template},
-    }
-
-
-@contextlib.contextmanager
-def exporters(care: Care) -> Iterator[None]:
-    """Answer at the address of each node's exporter."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(care.answers[self.connection.getsockname()[0]].encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    servers: list[ThreadingHTTPServer] = []
-    for address in care.answers:
-        servers.append(ThreadingHTTPServer((address, care.port), Handler))
-        care.port = servers[0].server_port
-    threads = [threading.Thread(target=one.serve_forever, args=(0.1,)) for one in servers]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        for server in servers:
-            server.shutdown()
-            server.server_close()
-        for thread in threads:
-            thread.join()
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Write down what the steps ask of the API server."""
     folder = tmp_path_factory.mktemp("audit")
-    users = [f"{ACCOUNT}{name}" for name in NAMES]
-    rules = [{"level": "Metadata", "users": users, "omitStages": ["RequestReceived"]}, {"level": "None"}]
-    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules}
-    (folder / "policy.yaml").write_text(yaml.safe_dump(policy))
-    flags = [f"--audit-policy-file={folder}/policy.yaml", f"--audit-log-path={folder}/log", "--audit-log-mode=blocking"]
-    plain = real._server
+    plain, more = real._server, flags(folder, *ACCOUNTS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(real, "_server", lambda *words: [*plain(*words), *flags])
-        yield folder / "log"
+        patch.setattr(real, "_server", lambda *words: [*plain(*words), *more])
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +39,7 @@ def care(log: Path) -> Iterator[Care]:
     """The steps, after a first look."""
     from twin.fixtures import twin_of
 
-    assert log.parent.is_dir()
+    assert log.is_dir()
     with (
         tempfile.TemporaryDirectory(prefix="gpus-", ignore_cleanup_errors=True) as name,
         contextlib.ExitStack() as stack,
@@ -197,7 +49,7 @@ def care(log: Path) -> Iterator[Care]:
         twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
         made = Care(twin, folder / "scripts", twin.leave("gpu-training", 3))
         made.bring_all()
-        stack.enter_context(exporters(made))
+        made.port = stack.enter_context(exporters(made.answers))
         made.look()
         yield made
 
@@ -268,9 +120,7 @@ def test_pods_without_gpus_stay_and_those_nobody_makes_again_are_named(care: Car
     care.api.wait("it runs", lambda: [one["status"].get("phase") for one in care.api.items(pods)] == ["Running"])
     care.good("drain", "evict", node)
     assert len(care.api.items(pods)) == 1
-    limits = {"limits": {"nvidia.com/gpu": "1"}}
-    spec = {"nodeName": node, "containers": [{"name": "a", "image": "registry.example.org/any:1", "resources": limits}]}
-    spec["tolerations"] = [{"operator": "Exists"}]
+    spec = {"nodeName": node, "containers": [GPU], "tolerations": [{"operator": "Exists"}]}
     bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare", "namespace": "default"}, "spec": spec}
     assert care.api.create(bare, dry=False)[0] == 201
     assert "nobody makes default/bare again" in care.refused("drain", "evict", node)
@@ -278,26 +128,58 @@ def test_pods_without_gpus_stay_and_those_nobody_makes_again_are_named(care: Car
     care.undeploy("default", "plain")
 
 
-def test_fewer_gpus_are_noted_and_not_yet_judged(care: Care) -> None:
+def test_fewer_gpus_are_noted_first_and_taint_after_ten_minutes(care: Care) -> None:
     (node,) = [one for one in care.names if one not in care.tainted()][:1]
     path = f"{NODES}/{node}"
+    serve(care, node)
     care.status(path, {"allocatable": {"nvidia.com/gpu": "7"}})
     before = care.tainted()
-    care.look()
+    care.look(PERCENT_PER_DAY="100")
     assert care.tainted() == before
-    assert "short" in json.loads(care.node(node)["metadata"]["annotations"]["gen.internal/gpu-care"])
+    assert "short" in care.care_of(node)
     care.status(path, {"allocatable": {"nvidia.com/gpu": "8"}})
+    care.look(PERCENT_PER_DAY="100")
+    assert "short" not in care.care_of(node)
+    care.status(path, {"allocatable": {"nvidia.com/gpu": "7"}})
+    long_ago = json.dumps({**care.care_of(node), "short": "2026-01-01T00:00:00Z"})
+    care.patch(path, {"metadata": {"annotations": {"gen.internal/gpu-care": long_ago}}})
+    care.look(PERCENT_PER_DAY="100")
+    assert {*care.tainted()} == {*before, node}
+    assert "nvidia.com/gpu: 7 of 8 are healthy" in care.node(node)["metadata"]["annotations"][SICK]
+    assert node in care.which()
+    assert "no pod holds nvidia.com/" in care.good("drain", "evict", node)
+    care.api.wait("it waits for another node", lambda: serving(care) == [(True, "")])
+    care.undeploy("default", "serving")
+    assert "7 of 8 are healthy" in care.refused("cleared", "cleared", node)
+    care.status(path, {"allocatable": {"nvidia.com/gpu": "8"}})
+    care.tells(node, Device(0))
+    care.good("cleared", "cleared", node)
+    assert care.tainted() == before
+
+
+def test_an_xid_of_a_job_is_told_by_whose_it_is(care: Care) -> None:
+    (node,) = [one for one in care.names if one not in care.tainted()][:1]
+    vision = care.twin.member("vision")
+    vision.prepare("debug", pods=1)
+    pod = vision.pods("debug")[0]["metadata"]["name"]
+    care.tells(node, Device(0, 31, pod=f"vision/{pod}"))
     care.look()
-    assert "short" not in json.loads(care.node(node)["metadata"]["annotations"]["gen.internal/gpu-care"])
+    assert node not in care.tainted()
+    (job,) = care.care_of(node)["jobs"]
+    workload = vision.workload("debug")
+    assert workload
+    assert job == f"vision/{workload['metadata']['name']}"
+    care.twin.clean()
 
 
-@pytest.mark.usefixtures("care")
-def test_no_right_is_missing(log: Path) -> None:
-    """After all others: nothing that was asked was forbidden."""
-    asked = [json.loads(line) for line in log.read_text().splitlines()]
-    forbidden = [one for one in asked if one["annotations"]["authorization.k8s.io/decision"] != "allow"]
-    assert asked
-    assert [(one["verb"], one["objectRef"]) for one in forbidden] == []
+def test_no_right_is_unused_and_none_is_missing(care: Care, log: Path) -> None:
+    """After all others: what accounts asked is what they may, but for what only Argo's executor asks, and the parts of
+    jobs that no operator here makes.
+    """
+    parts = [("jobset.x-k8s.io", "jobsets"), ("ray.io", "rayclusters"), ("batch", "jobs")]
+    of_parts = {Right(ACCOUNTS[1], "get", group, kind, "") for group, kind in parts}
+    left = unused(care.api, log, *ACCOUNTS)
+    assert left == {one for account in ACCOUNTS for one in executor(account)} | of_parts
 
 
 def test_a_step_may_not_touch_other_nodes(care: Care) -> None:
