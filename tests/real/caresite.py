@@ -1,5 +1,5 @@
-"""The steps of `gpu-care`, run as processes with the rights of their ServiceAccounts, on a twin of `ml50` with exporters
-that answer on loopback.
+"""The steps of `gpu-care`, run as processes with the rights of their ServiceAccounts, on a twin; exporters answer on
+loopback.
 """
 
 import json
