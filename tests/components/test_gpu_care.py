@@ -22,6 +22,7 @@ from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.gpu_operator import exporter_pods
 from generator.components.node_operations.names import NAMESPACE
 from generator.components.static import read_text
+from generator.components.zabbix.templates.devices import gpu_faults
 from generator.model.cluster import Cluster
 from generator.model.gpu_care import GpuCare
 
@@ -133,6 +134,15 @@ def test_every_xid_is_in_one_class() -> None:
     codes = [code for each in CLASSES.values() for code in each]
     assert len(codes) == len(set(codes)) == len(table())
     assert {48, 62, 64, 74, 79, 95, 119, 120} <= {int(code) for code, (kind, _) in table().items() if kind == "sick"}
+
+
+def test_zabbix_calls_the_same_xids_a_fault_of_the_device() -> None:
+    """Sick ones and those that a reset puts right; what an application did is told, and is no fault of the device."""
+    (fault,) = [one for one in gpu_faults()[0]["trigger_prototypes"] if "fault of the device" in one["name"]]
+    codes = {int(code) for code in re.findall(r"last\([^)]*\)=(\d+)", fault["expression"])}
+    kinds = {"sick", "reset"}
+    assert codes == {int(code) for code, (kind, _) in table().items() if kind in kinds}
+    assert len(fault["expression"]) < 1500, "Zabbix keeps 2048 characters, with more of them for each item"
 
 
 def test_the_operators_pods_run_on_sick_nodes_too() -> None:
