@@ -37,4 +37,5 @@ def bound(metadata: Manifest, rules: list[Manifest], space: str, account: str = 
     """
     made, name = role(metadata, rules), metadata["name"]
     yield made
-    yield binding(metadata, made["kind"], name, [{"kind": "ServiceAccount", "name": account or name, "namespace": space}])
+    held_by = {"kind": "ServiceAccount", "name": account or name, "namespace": space}
+    yield binding(metadata, made["kind"], name, [held_by])
