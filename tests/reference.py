@@ -30,6 +30,11 @@ def without_backups(cluster: Cluster) -> Cluster:
     return structs.replace(cluster, backups=(), kubernetes=kubernetes, monitoring=monitoring)
 
 
+def without_operations(cluster: Cluster) -> Cluster:
+    """Return the cluster with nothing that runs by Argo Workflows."""
+    return structs.replace(without_backups(cluster), acceptance=None, gpu_care=None, mlperf=None)
+
+
 def with_hardware(machine: Machine, **changed: Any) -> Machine:
     """Return a node with other hardware."""
     return structs.replace(machine, hardware=structs.replace(machine.hardware, **changed))

@@ -6,7 +6,7 @@ from typing import Any
 from gitops_schemas import problems, schema
 from jsonschema import Draft202012Validator
 from msgspec import structs
-from reference import without_backups
+from reference import without_operations
 
 from generator.components.argo_workflows import CONTROLLER, METRICS_SERVICE, argo_workflows
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
@@ -29,7 +29,7 @@ def test_a_cluster_without_operations_has_none(a30: Cluster, ml50: Cluster) -> N
     assert ARGO_WORKFLOWS.wanted(a30)
     assert not ARGO_WORKFLOWS.wanted(structs.replace(a30, mlperf=None))
     assert ARGO_WORKFLOWS.wanted(structs.replace(ml50, backups=()))
-    assert not ARGO_WORKFLOWS.wanted(structs.replace(without_backups(ml50), acceptance=None))
+    assert not ARGO_WORKFLOWS.wanted(without_operations(ml50))
 
 
 def test_only_reviewed_templates_run(ml50: Cluster) -> None:

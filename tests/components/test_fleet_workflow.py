@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from gitops_schemas import problems
 from msgspec import structs
-from reference import ROOT, without_backups
+from reference import ROOT, without_backups, without_operations
 
 from generator.checks.volumes import parts_shared
 from generator.cli import run
@@ -44,7 +44,7 @@ def steps(cluster: Cluster) -> dict[str, dict[str, Any]]:
 
 def test_a_cluster_that_is_not_told_so_renders_no_fleet(ml50: Cluster) -> None:
     assert not DEFINITION.wanted(ml50)
-    assert not ARGO_WORKFLOWS.wanted(structs.replace(without_backups(ml50), acceptance=None))
+    assert not ARGO_WORKFLOWS.wanted(without_operations(ml50))
     assert {"fleet", "argo-workflows"} <= {one.name for one in compose(rendering(without_backups(ml50)))}
 
 

@@ -43,7 +43,7 @@ def objects(made: Component, kind: str) -> dict[str, Any]:
 
 def test_it_is_there_only_where_the_file_asks_for_it() -> None:
     assert DEFINITION.wanted(cared())
-    assert not DEFINITION.wanted(load("ml50"))
+    assert not DEFINITION.wanted(structs.replace(cared(), gpu_care=None))
     assert not DEFINITION.wanted(structs.replace(cared(), machines=cared().control_plane))
 
 
@@ -75,7 +75,12 @@ def test_looks_begin_by_themselves_and_jobs_leave_only_where_asked() -> None:
     assert spec["workflowSpec"]["arguments"]["parameters"] == [{"name": "percent-per-day", "value": "25"}]
     draining = objects(gpu_care(cared(drain=True)), "CronWorkflow")
     assert draining.keys() == {f"{NAME}/{NAMESPACE}", f"{DRAIN}/{NAMESPACE}"}
-    assert f"{DRAIN}/{NAMESPACE}" not in objects(gpu_care(cared()), "ServiceAccount")
+    assert f"{DRAIN}/{NAMESPACE}" not in objects(gpu_care(cared()), "CronWorkflow")
+
+
+def test_each_template_has_its_account_also_where_jobs_do_not_leave_by_themselves() -> None:
+    accounts = objects(gpu_care(cared()), "ServiceAccount")
+    assert {f"{one['spec']['serviceAccountName']}/{NAMESPACE}" for one in TEMPLATES.values()} == accounts.keys()
 
 
 def test_who_looks_changes_gpu_nodes_alone_and_stops_nothing() -> None:
@@ -150,7 +155,7 @@ def test_the_operators_pods_run_on_sick_nodes_too() -> None:
         (operator,) = [one for one in compose(cluster) if one.name == "gpu-operator"]
         return {one["key"] for one in operator.releases[0].values["daemonsets"]["tolerations"]}
 
-    assert tolerated(cared()) - tolerated(load("ml50")) == {SICK}
+    assert tolerated(cared()) - tolerated(structs.replace(cared(), gpu_care=None)) == {SICK}
 
 
 def test_scripts_pass_the_linter(tmp_path: Path) -> None:

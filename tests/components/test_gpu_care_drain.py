@@ -66,12 +66,13 @@ class Site:
     def patch(self, path: str, change: Object) -> Any:
         return self.ask("PATCH", path, change)
 
-    def ask(self, method: str, path: str, body: Object, *_: str) -> Any:
-        name = path.removesuffix("/eviction").rpartition("/")[2]
-        if method == "POST":
-            self.asked.append(f"evict {name}")
-            self.pods = [one for one in self.pods if one["metadata"]["name"] != name]
-            return {}
+    def evict(self, pod: Object) -> None:
+        name = pod["metadata"]["name"]
+        self.asked.append(f"evict {name}")
+        self.pods = [one for one in self.pods if one["metadata"]["name"] != name]
+
+    def ask(self, _method: str, path: str, body: Object, *_: str) -> Any:
+        name = path.rpartition("/")[2]
         workload, active = self.workloads[name], body["spec"]["active"]
         self.asked.append(f"{'queue' if active else 'stop'} {name}")
         workload["spec"]["active"] = active

@@ -60,6 +60,7 @@ def test_every_taint_of_gpu_nodes_is_tolerated(ml50: Cluster) -> None:
     tolerated = values(structs.replace(ml50, machines=machines))["daemonsets"]["tolerations"]
     assert {(item["key"], item["effect"]) for item in tolerated} == {
         ("nvidia.com/gpu", "NoSchedule"),
+        ("gen.internal/gpu-sick", "NoSchedule"),
         ("gen.internal/training", "NoSchedule"),
         ("gen.internal/inference", "NoSchedule"),
         ("pool", "NoExecute"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from gitops_schemas import problems
 from msgspec import structs
-from reference import without_backups
+from reference import without_backups, without_operations
 
 from generator.components.node_operations import DEFINITION, node_operations
 from generator.components.node_operations.facts import FACTS, OF_POOL, config_maps, upgrade_facts
@@ -88,7 +88,7 @@ def steps(template: dict[str, Any]) -> set[str]:
 
 def test_a_cluster_without_argo_workflows_has_none(ml50: Cluster) -> None:
     assert DEFINITION.wanted(ml50)
-    assert not DEFINITION.wanted(without_backups(ml50))
+    assert not DEFINITION.wanted(without_operations(ml50))
 
 
 def test_objects_are_accepted(ml50: Cluster) -> None:

@@ -12,19 +12,17 @@ from generator.model.cluster import Cluster
 
 
 def rights(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield accounts and roles of those who look, and, where jobs are to leave, of those who see to that."""
-    care = cluster.gpu_care
+    """Yield accounts and roles of those who look, and of those who see to it that jobs leave, asked by hand or not."""
     nodes = rule("", ["nodes"], ["list"])
     looked_at = rule("", ["nodes"], ["get", "patch"], [one.name for one in cluster.gpu_nodes])
     yield _account(NAME)
     yield from _bound(NAME, [nodes, looked_at, rule("", ["pods"], ["get"])])
     yield from _bound(NAME, [*_executor(), rule("", ["events"], ["create"])], namespace=NAMESPACE)
     yield from _bound(NAME, [rule("", ["pods"], ["list"])], namespace=GPU_OPERATOR)
-    if care and care.drain:
-        yield _account(DRAIN)
-        seen = rule("", ["nodes"], ["get"], [one.name for one in cluster.gpu_nodes])
-        yield from _bound(DRAIN, [nodes, seen, *emptying(cluster)])
-        yield from _bound(DRAIN, [*_executor()], namespace=NAMESPACE)
+    yield _account(DRAIN)
+    seen = rule("", ["nodes"], ["get"], [one.name for one in cluster.gpu_nodes])
+    yield from _bound(DRAIN, [nodes, seen, *emptying(cluster)])
+    yield from _bound(DRAIN, [*_executor()], namespace=NAMESPACE)
 
 
 def _executor() -> Iterator[Manifest]:
