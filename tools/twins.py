@@ -65,6 +65,7 @@ GROUPS = (
     Group(120, ("test_twin_acceptance",)),
     Group(420, ("test_fleet_pods",)),
     Group(240, ("test_live_benchmarks",)),
+    Group(120, ("test_live_reports",)),
 )
 """The promises of queues and of Argo CD first, as `make test-twin` measured them on two cores."""
 

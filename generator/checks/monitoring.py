@@ -14,6 +14,7 @@ from generator.spec.near import suggest
 
 ZABBIX: Path = ("monitoring", "zabbix")
 PROMETHEUS: Path = ("monitoring", "prometheus")
+OPERATIONS: Path = ("monitoring", "operations")
 # What Zabbix's own media types take as a recipient (facts: monitoring 4.4).
 _CHANNELS = {
     "slack": (r"[#@][\w.-]+|[CDGU][A-Z0-9]{6,}", "as in #ml-oncall, @name or the channel's id"),
@@ -119,6 +120,28 @@ def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
     if zabbix and zabbix.mattermost and not http_port(zabbix.mattermost):
         message = f"{zabbix.mattermost} is not where Mattermost answers: alerts go there by HTTP"
         yield Finding(at=(*ZABBIX, "mattermost"), message=message, fix="mattermost: https://<its host>:<its port>")
+
+
+@rule("GEN-MON-021", "who is told of operations has an address")
+def operations_address(cluster: Cluster) -> Iterator[Finding]:
+    """Mattermost runs at your site: how operations ended is sent to the port of its address alone, by HTTP. It is said
+    here, or with Zabbix; the webhook itself, which is a secret, is in no file.
+
+    Wrong:
+        operations: {via: mattermost}
+        # and no zabbix.mattermost
+    Right:
+        operations: {via: mattermost, mattermost: "https://chat.example.org"}
+    """
+    told, zabbix = cluster.monitoring.operations, cluster.monitoring.zabbix
+    if not told or told.via != "mattermost":
+        return
+    if told.mattermost and not http_port(told.mattermost):
+        message = f"{told.mattermost} is not where Mattermost answers: messages go there by HTTP"
+        yield Finding(at=(*OPERATIONS, "mattermost"), message=message, fix="mattermost: https://<its host>:<its port>")
+    elif not told.mattermost and not (zabbix and zabbix.mattermost):
+        message = "how operations ended is sent to Mattermost, and its address is not given"
+        yield Finding(at=(*OPERATIONS, "via"), message=message, fix="mattermost: https://<its host>")
 
 
 @rule("GEN-MON-005", "channels as the service takes them")

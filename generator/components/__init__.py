@@ -48,6 +48,7 @@ from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
 from generator.components.pulled_images import DEFINITION as PULLED_IMAGES
 from generator.components.queues import DEFINITION as QUEUES
 from generator.components.rdma import DEFINITION as RDMA
+from generator.components.reports import reported
 from generator.components.rook_ceph import DEFINITION as ROOK_CEPH
 from generator.components.scratch import DEFINITION as SCRATCH
 from generator.components.secret_store import from_store
@@ -139,6 +140,7 @@ def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component
     """
     made = [_made(one, cluster) for one in catalogue(cluster).values() if one.wanted(cluster)]
     kept = [component for component in made if component and cluster.settings(component.name).managed]
+    kept = reported(cluster, kept)
     unvendored = any(component.releases and component.name not in vendored for component in kept)
     kept.append(argo_cd(cluster, tuple(kept), enable_helm=unvendored))
     kept = [from_store(cluster, component) for component in kept]

@@ -105,9 +105,22 @@ class Logs(Section, frozen=True, kw_only=True):
     storage_class: Name | None = None
 
 
+class Operations(Section, frozen=True, kw_only=True):
+    """Who is told how operations ended: a channel of Slack or Mattermost, by an incoming webhook whose address is the
+    Secret `operation-report`, never in this file. `tell` is `failures`: runs that failed or were stopped, and those
+    that people began; or `all`: what schedules did well, too. `mattermost` is the server's address, that of
+    `monitoring.zabbix` where it is left out.
+    """
+
+    via: Literal["slack", "mattermost"]
+    mattermost: Url | None = None
+    tell: Literal["failures", "all"] = "failures"
+
+
 class Monitoring(Section, frozen=True, kw_only=True):
     """Zabbix, Prometheus or both: alerts belong to one side. Logs beside them, or alone."""
 
     zabbix: Zabbix | None = None
     prometheus: Prometheus | None = None
     logs: Logs | None = None
+    operations: Operations | None = None

@@ -3,8 +3,13 @@
 # does not help.
 
 say() { printf '%s %s\n' "$(date +%FT%TZ)" "$*"; }
-trouble() { say "error: $*" >&2; exit 1; }
-verdict() { say "FAILED: $*" >&2; exit 2; }
+trouble() { say "error: $*" >&2; last_words "$*"; exit 1; }
+verdict() { say "FAILED: $*" >&2; last_words "$*"; exit 2; }
+
+last_words() {  # why: becomes the message of the step, which its exit handler sends on
+  local to=${termination_log:-/dev/termination-log}
+  [[ ! -w $to ]] || printf '%s' "${1:0:1000}" 2>/dev/null >"$to" || :
+}
 
 quoted() {
   local text=${1//\\/\\\\}

@@ -1,0 +1,320 @@
+"""How operations ended, told to a webhook by the exit handler as rendered: the real workflow controller, real pods."""
+
+import contextlib
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from auditing import audited, betrayed, stored, unused, written
+from messenger import TOKEN, Messenger, messenger
+from msgspec import structs
+from onenode.site import Gen, await_template, lighter
+from reference import load
+
+from generator.components import compose
+from generator.components.component import Component, Operation, Tier
+from generator.components.node_operations.templates import IMAGE
+from generator.components.parts import UNPRIVILEGED, resources
+from generator.components.reports import reported, workflow_templates
+from generator.components.static import read_text
+from generator.live.apiserver import tries
+from generator.live.identity import record
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Operations
+
+if TYPE_CHECKING:
+    from twin.plane import Plane
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.twin
+
+Object = dict[str, Any]
+SPACE = "tried"
+ACCOUNT, OF_STEPS = f"{SPACE}:operation-report", f"{SPACE}:tried"
+AT = f"/apis/argoproj.io/v1alpha1/namespaces/{SPACE}/workflows"
+PASSWORD = "Zq8vT2xKm4Lw9Rb7Nc3D"
+SCHEDULES = {"nightly-good": "work", "nightly-bad": "fail"}
+STEP = f"""
+import sys, time
+sys.path.insert(0, "/scripts")
+import api
+def fail(_): raise api.Verdict("the disk of gpu-07 is full, password={PASSWORD}")
+def sleep(_): time.sleep(600)
+api.Api = lambda: None
+sys.exit(api.run({{"fail": fail, "sleep": sleep, "work": lambda _: None}}))
+"""
+
+
+class Site(Gen):
+    """The cluster, and the messenger that it tells."""
+
+    def __init__(self, api: "Plane", folder: Path, heard: Messenger) -> None:
+        super().__init__(api, folder)
+        self.heard = heard
+
+    def begin(self, operation: str, how: str, **spec: Any) -> str:
+        """Begin a run as a person does, and return its name."""
+        made = {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Workflow",
+            "metadata": {"generateName": f"{operation}-", "namespace": SPACE},
+            "spec": {
+                "workflowTemplateRef": {"name": operation},
+                "arguments": {"parameters": [{"name": "how", "value": how}]},
+                **spec,
+            },
+        }
+        status, answer = self.api.request("POST", AT, made)
+        assert status == 201, answer
+        return str(answer["metadata"]["name"])
+
+    def ended(self, *runs: str) -> list[Object]:
+        """Wait until runs have ended and return what became of them."""
+        return [self.one_ended(run) for run in runs]
+
+    def one_ended(self, run: str) -> Object:
+        for _ in tries(90):
+            status: Object = (self.api.get(f"{AT}/{run}") or {}).get("status", {})
+            if status.get("finishedAt"):
+                return status
+        raise AssertionError(status)
+
+    def stop(self, run: str) -> None:
+        """Stop a run once its step is at work."""
+        for _ in tries(60):
+            nodes = ((self.api.get(f"{AT}/{run}") or {}).get("status") or {}).get("nodes") or {}
+            if [one for one in nodes.values() if one["type"] == "Pod" and one["phase"] == "Running"]:
+                break
+        done = self.gen("stop", run, "--namespace", SPACE)
+        assert done.returncode == 0, done.stderr
+
+    def scheduled(self, schedule: str) -> list[str]:
+        """Return the first run that a schedule began, once it did; no more are to come."""
+        for _ in tries(90):
+            names = (one["metadata"]["name"] for one in self.api.items(AT))
+            if found := sorted(name for name in names if name.startswith(schedule)):
+                return found[:1]
+        raise AssertionError(f"{schedule} began nothing")
+
+    def told(self, run: str) -> list[str]:
+        """Return what the messenger took of a run."""
+        return [text for text in self.heard.taken if f"logs {run} " in text]
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    from onenode.argo import argo
+    from onenode.node import node
+    from onenode.simulated import load_python
+    from twin.plane import plane
+
+    cluster = telling(load("ml50"))
+    with (
+        tempfile.TemporaryDirectory(prefix="reports-", ignore_cleanup_errors=True) as name,
+        contextlib.ExitStack() as stack,
+    ):
+        start, folder = stack.enter_context, Path(name)
+        start(audited(folder, ACCOUNT, OF_STEPS))
+        api = start(plane(folder, simulated=False))
+        machine = start(node(api))
+        load_python(machine)
+        start(argo(api, machine, cluster))
+        made = Site(api, folder, start(messenger()))
+        api.namespace(SPACE)
+        api.apply(record(cluster))
+        install(made, cluster)
+        await_template(api, SPACE, "with-report")
+        yield made
+
+
+def telling(cluster: Cluster) -> Cluster:
+    """Return the cluster whose operations tell Mattermost how they ended; no proxy leads to this machine."""
+    monitoring = structs.replace(cluster.monitoring, operations=Operations(via="mattermost"))
+    site = structs.replace(cluster.site, proxy=None)
+    return structs.replace(cluster, monitoring=monitoring, site=site)
+
+
+def install(site: Site, cluster: Cluster) -> None:
+    """Apply two operations as gen would render them, one with an exit handler of its own."""
+    templates = (operation("plain"), operation("with-report", onExit="report"))
+    plain = Component(
+        name="tried", tier=Tier.STORAGE, summary="", version="v1",
+        operations=(Operation(name="tried", templates=templates),),
+    )  # fmt: skip
+    (made,) = reported(cluster, [plain])
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "tried", "namespace": SPACE}}
+    (role, binding) = (json.loads(json.dumps(one)) for one in made.objects[1:3])
+    for one in (role, binding):
+        one["metadata"]["name"] = "tried"
+    binding["roleRef"]["name"] = binding["subjects"][0]["name"] = "tried"
+    scripts = {"api.py": read_text("node_operations/api.py.txt"), "step.py": STEP}
+    metadata = {"name": "tried-scripts", "namespace": SPACE}
+    shared = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": scripts}
+    webhook(site, site.heard.url)
+    for one in (account, role, binding, shared, *(each for each in made.objects if "cilium" not in each["apiVersion"])):
+        site.api.apply(one)
+    for template in templates:
+        site.api.apply(lighter(patched(made, template)))
+    for name, how in SCHEDULES.items():
+        site.api.apply(cron_workflow(name, how))
+
+
+def cron_workflow(name: str, how: str) -> Object:
+    """Return a schedule of every minute."""
+    arguments = {"parameters": [{"name": "how", "value": how}]}
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "CronWorkflow",
+        "metadata": {"name": name, "namespace": SPACE},
+        "spec": {
+            "schedules": ["* * * * *"],
+            # One run each is enough.
+            "stopStrategy": {"expression": "cronworkflow.succeeded + cronworkflow.failed >= 1"},
+            "concurrencyPolicy": "Forbid",
+            "workflowSpec": {"workflowTemplateRef": {"name": "plain"}, "arguments": arguments},
+        },
+    }
+
+
+def webhook(site: Site, url: str) -> None:
+    """Let the Secret say where the webhook is."""
+    metadata = {"name": "operation-report", "namespace": SPACE}
+    site.api.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"url": url}})
+
+
+def operation(name: str, **more: str) -> Object:
+    """Return a template with a step that does as it is told."""
+    step = {
+        "name": "step",
+        "container": {
+            "image": IMAGE,
+            "command": ["python3", "-B", "/scripts/step.py"],
+            "args": ["{{workflow.parameters.how}}"],
+            "resources": resources("50m", "64Mi", "128Mi"),
+            "securityContext": UNPRIVILEGED,
+            "volumeMounts": [{"name": "scripts", "mountPath": "/scripts"}],
+        },
+    }
+    report = {**step, "name": "report", "container": {**step["container"], "args": ["fail"]}}  # type: ignore[dict-item]
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "WorkflowTemplate",
+        "metadata": {"name": name, "namespace": SPACE},
+        "spec": {
+            "entrypoint": "whole",
+            **more,
+            "serviceAccountName": "tried",
+            "arguments": {"parameters": [{"name": "how"}]},
+            "volumes": [{"name": "scripts", "configMap": {"name": "tried-scripts"}}],
+            "templates": [
+                {"name": "whole", "steps": [[{"name": "step", "template": "step"}]]},
+                step,
+                *([report] if more else []),
+            ],
+        },
+    }
+
+
+def patched(component: Component, template: Object) -> Object:
+    """Return a template with the patch that is its."""
+    (patch,) = [one for one in component.patches if one.target["name"] == template["metadata"]["name"]]
+    made: Object = json.loads(json.dumps(template))
+    for one in patch.operations:
+        if one["path"].endswith("/-"):
+            made["spec"][one["path"].split("/")[2]].append(one["value"])
+        else:
+            made["spec"][one["path"].split("/")[2]] = one["value"]
+    return json.loads(json.dumps(made))  # type: ignore[no-any-return]
+
+
+def test_who_is_told_of_what(site: Site) -> None:
+    """What people began, each once, however it ended; and the verdicts stay."""
+    good, bad, late = site.begin("plain", "work"), site.begin("plain", "fail"), site.begin("plain", "sleep")
+    long = site.begin("plain", "sleep", activeDeadlineSeconds=5)
+    site.stop(late)
+    ends = [one["phase"] for one in site.ended(good, bad, late, long)]
+    assert ends == ["Succeeded", "Failed", "Failed", "Failed"]
+    assert [len(site.told(one)) for one in (good, bad, late, long)] == [1, 1, 1, 1]
+    (said,) = site.told(bad)
+    assert said.startswith(":x: plain on ml50 failed after ")
+    assert "step step: `the disk of gpu-07 is full, password***`" in said
+    assert f"`gen workflow retry {bad} --namespace {SPACE} --cluster ml50`" in said
+    assert site.told(good)[0].startswith(":white_check_mark: plain on ml50 succeeded after ")
+    assert site.told(late)[0].startswith(":x: plain on ml50 was stopped after ")
+    assert "deadline" in site.told(long)[0]
+
+
+def test_a_webhook_that_is_away_changes_no_verdict(site: Site) -> None:
+    run = site.begin("plain", "work")
+    site.heard.refused = run
+    assert site.one_ended(run)["phase"] == "Succeeded"
+    assert site.told(run) == []
+    logs = site.gen("logs", run, "--namespace", SPACE).stdout
+    assert "nobody is told: 127.0.0.1 answered 400 invalid_payload" in logs, logs
+
+
+def test_a_handler_that_was_there_runs_as_before(site: Site) -> None:
+    """This one fails, and with it a run that went well: that is so without a messenger, too."""
+    run = site.begin("with-report", "work")
+    status = site.one_ended(run)
+    assert status["phase"] == "Failed"
+    names = {one["displayName"]: one["phase"] for one in status["nodes"].values()}
+    assert (names["report"], names["exit-message"]) == ("Failed", "Succeeded")
+    assert len(site.told(run)) == 1
+
+
+def test_the_controller_takes_every_operation(site: Site) -> None:
+    """Those of the reference clusters: the definition, and what the controller checks when a run begins."""
+    for name in ("ml50", "a30-bench", "gpu-serving"):
+        for component in compose(telling(load(name))):
+            for template in workflow_templates(component):
+                one = patched(component, template)
+                one["metadata"] |= {"namespace": SPACE, "name": f"{name}-{template['metadata']['name']}"}
+                site.api.apply(one)
+                begin_and_forget(site, one)
+
+
+def test_a_schedule_tells_only_what_failed(site: Site) -> None:
+    """The schedules were made with all else: a minute has passed meanwhile."""
+    runs = [run for name in SCHEDULES for run in site.scheduled(name)]
+    assert [one["phase"] for one in site.ended(*runs)] == ["Succeeded", "Failed"]
+    assert [len(site.told(run)) for run in runs] == [0, 1]
+
+
+def begin_and_forget(site: Site, template: Object) -> None:
+    """Begin a run that waits before its first step: the controller judges it all the same."""
+    name, asked = template["metadata"]["name"], template["spec"]["arguments"]["parameters"]
+    made = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": name, "namespace": SPACE},
+        "spec": {
+            "workflowTemplateRef": {"name": name},
+            "suspend": True,
+            "arguments": {"parameters": [{"name": one["name"], "value": one.get("value", "[]")} for one in asked]},
+        },
+    }
+    for _ in tries(30):
+        assert site.api.request("POST", AT, made)[0] == 201
+        status: Object = next(filter(None, ((site.api.get(f"{AT}/{name}") or {}).get("status") for _ in tries(30))))
+        site.api.request("DELETE", f"{AT}/{name}")
+        if "not found" not in status.get("message", ""):
+            break
+        time.sleep(0.2)
+    assert status.get("phase") != "Error", status
+
+
+def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
+    """After all others."""
+    assert unused(site.api, site.folder, ACCOUNT) == set()
+
+
+def test_no_secret_is_told(site: Site) -> None:
+    """After all others: the webhook's address in nothing that is kept, and a password in no message."""
+    assert betrayed([*stored(site.api), *written(site.folder)], [TOKEN]) == []
+    assert site.heard.taken
+    assert not [text for text in site.heard.taken if PASSWORD in text]
