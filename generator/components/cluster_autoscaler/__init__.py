@@ -81,6 +81,9 @@ def command(cluster: Cluster, settings: Autoscaler) -> list[str]:
         f"--max-node-provision-time={settings.join_minutes}m",
         "--startup-taint=node.cilium.io/agent-not-ready",
         "--startup-taint=node.cluster.x-k8s.io/uninitialized",
+        # It asks for each group several times in a round: with 5 in a second a round takes many.
+        "--kube-client-qps=50",
+        "--kube-client-burst=100",
         "--v=2",
     ]
 
