@@ -81,6 +81,7 @@ class Provider:
 
     def round(self) -> bool:
         """Make what is missing, and let go what is marked; return True."""
+        self._own()
         machines = self.api.items(f"{self.place}/machines")
         marked = [one for one in machines if f"{GROUP}/delete-machine" in one["metadata"].get("annotations", {})]
         over = len(machines) - self.replicas
@@ -89,6 +90,14 @@ class Provider:
         for _ in range(-over):
             self._add()
         return True
+
+    def _own(self) -> None:
+        """Let the MachineDeployment own its MachineSet: by that the autoscaler tells whose a machine is."""
+        owner = self.deployment()
+        one = {key: owner[key] for key in ("apiVersion", "kind")} | {"name": self.name, "uid": owner["metadata"]["uid"]}
+        change = {"metadata": {"ownerReferences": [one | {"controller": True}]}}
+        path = f"{self.place}/machinesets/{self.name}"
+        assert self.api.request("PATCH", path, change, patch="merge-patch+json")[0] == 200
 
     def _add(self) -> None:
         self.made += 1
