@@ -41,7 +41,7 @@ render: $(READY)
 test: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
 	$(BIN)/python tools/sources.py gateway-api >/dev/null
-	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak and not frameworks' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
+	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak and not frameworks and not autoscaler' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
 
 # Programs and sources, built or fetched once: what the tests against real programs need, then also what twins do.
 real-programs: $(DEVELOP)

@@ -60,6 +60,7 @@ SUBJECTS = {
     "FRM": "Frameworks",
     "ACC": "Acceptance of pools",
     "MLP": "Benchmarks",
+    "SCALE": "Machines by Cluster API",
     "MON": "Monitoring",
     "SITE": "The site",
     "WIN": "Times of changes",

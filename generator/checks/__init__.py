@@ -37,6 +37,7 @@ from generator.checks import (
     pools,
     ports,
     quotas,
+    scaling,
     schedules,
     scratch,
     secrets,
@@ -58,8 +59,8 @@ from generator.model.rule import Rule, rules
 MODULES: tuple[ModuleType, ...] = (
     acceptance, backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, datasets, disks,
     escrow, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, logs,
-    mlperf, monitoring, networks, nodes, objects, own_backups, pools, ports, quotas, schedules, scratch, secrets,
-    server_pools, servers, sharing, site, teams, units, versions, volume_backups, volumes, windows,
+    mlperf, monitoring, networks, nodes, objects, own_backups, pools, ports, quotas, scaling, schedules, scratch,
+    secrets, server_pools, servers, sharing, site, teams, units, versions, volume_backups, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

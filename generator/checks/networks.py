@@ -122,7 +122,7 @@ def slice_for_every_node(cluster: Cluster) -> Iterator[Finding]:
     Right:
         podCIDR: 10.244.0.0/22
     """
-    cidr, mask, count = cluster.kubernetes.pod_cidr, cluster.kubernetes.node_mask, max(len(cluster.nodes), 1)
+    cidr, mask, count = cluster.kubernetes.pod_cidr, cluster.kubernetes.node_mask, max(_most_nodes(cluster), 1)
     slices = slice_count(cidr, mask)
     if slices < count:
         prefix = max(8, mask - (count - 1).bit_length())
@@ -136,6 +136,11 @@ def slice_for_every_node(cluster: Cluster) -> Iterator[Finding]:
         wide, at = cidr6.supernet(new_prefix=min(cidr6.prefixlen, 56)), ("kubernetes", "podCIDR6")
         fix, edits = f"{wide} has enough", put(at, str(wide))
         yield Finding(at=at, also=("nodes",), message=message, fix=fix, edits=edits)
+
+
+def _most_nodes(cluster: Cluster) -> int:
+    """Return how many nodes there may ever be, with machines that Cluster API makes."""
+    return len(cluster.nodes) + sum(pool.scaling.maximum for pool in cluster.pools.values() if pool.scaling)
 
 
 def slice_count(cidr: Cidr, mask: int) -> int:

@@ -214,12 +214,17 @@ def pool_used(cluster: Cluster) -> Iterator[Finding]:
         - {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}
     """
     used = sorted({node.pool for node in cluster.nodes})
-    for name, unknown in misnamed(cluster.pools, used) if used else ():
+    for name, unknown in misnamed(_filled(cluster), used) if used else ():
         at, message = ("pools", name), f"no node is in pool {name}"
         fix = suggest(name, unknown, "remove the pool, or add its nodes")
         wanted = meant(at, name, unknown, key=True)
         cause = f"pool {wanted[0].value} is not described" if wanted else ""
         yield Finding(at=at, key=True, message=message, fix=fix, edits=wanted, cause=cause)
+
+
+def _filled(cluster: Cluster) -> list[str]:
+    """Return the pools that this is told of: of one that is scaled, GEN-SCALE-004 tells it."""
+    return [name for name, pool in cluster.pools.items() if not pool.scaling]
 
 
 @rule("GEN-NODE-010", "more hardware than is reserved")

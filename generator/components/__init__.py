@@ -14,6 +14,7 @@ from generator.components.ceph_cluster import DEFINITION as CEPH_CLUSTER
 from generator.components.ceph_csi_drivers import DEFINITION as CEPH_CSI_DRIVERS
 from generator.components.cert_manager import DEFINITION as CERT_MANAGER
 from generator.components.cilium import DEFINITION as CILIUM
+from generator.components.cluster_autoscaler import DEFINITION as CLUSTER_AUTOSCALER
 from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
@@ -89,6 +90,7 @@ CATALOGUE: dict[str, Definition] = {
         RDMA,
         GPU_OPERATOR,
         VOLCANO,
+        CLUSTER_AUTOSCALER,
         KUEUE,
         QUEUES,
         TENANTS,

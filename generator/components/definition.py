@@ -15,6 +15,7 @@ from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.nodes import Machine
+from generator.model.served import minor_of
 from generator.model.versions import numbers
 
 
@@ -41,17 +42,25 @@ class Version(Struct, frozen=True, kw_only=True):
 
 
 class Versions(Struct, frozen=True):
-    """The versions of a component that are known, the default first."""
+    """The versions of a component that are known, the default first; with `by_minor` the default is the first one that
+    supports the cluster's minor of Kubernetes.
+    """
 
     component: str
     known: tuple[Version, ...] = ()
+    by_minor: bool = False
 
     def of(self, cluster: Cluster) -> Version:
         """Return the version a cluster uses: the one its file names, else the default. One that is neither known nor
         like any falls back to the default: a rule reports it.
         """
         wanted = cluster.settings(self.component).version
-        return (self.named(wanted) if wanted else None) or self.known[0]
+        return (self.named(wanted) if wanted else None) or self._default(cluster)
+
+    def _default(self, cluster: Cluster) -> Version:
+        minor = minor_of(cluster.kubernetes.version) if self.by_minor else 0
+        fitting = (one for one in self.known if one.kubernetes[0] <= minor <= one.kubernetes[1])
+        return next(fitting, self.known[0])
 
     def named(self, wanted: str) -> Version | None:
         """Return the version of this name: a known one, or one like the nearest that is known, where all that comes of

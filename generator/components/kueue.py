@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.cluster_autoscaler.names import NAME as AUTOSCALER
 from generator.components.common import (
     CLUSTER_ROLES,
     CRD,
@@ -150,7 +151,8 @@ def kueue(cluster: Cluster, jobs: Jobs) -> Component:
                 secrets={secret.name: "placeholder"},
             ),
         ),
-        needs=prometheus_crds(cluster),
+        # Kueue asks for machines only where that kind is served when it starts.
+        needs=(*prometheus_crds(cluster), *((AUTOSCALER,) if cluster.autoscaler else ())),
         secrets=(secret,),
         ignore=injected(secret.name),
         # The visibility server reads the API server's client CA there.
@@ -192,6 +194,8 @@ def values(cluster: Cluster, tag: str, jobs: Jobs) -> Manifest:
                 "priorityClassName": "system-cluster-critical",
                 "image": {"repository": "registry.k8s.io/kueue/kueue", "tag": tag, "pullPolicy": "IfNotPresent"},
                 "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}},
+                # An autoscaler that comes later restarts Kueue.
+                **({"podAnnotations": {f"{OWN_LABELS}/machines": "asked-for"}} if cluster.autoscaler else {}),
             },
         },
         "managerConfig": {"controllerManagerConfigYaml": configuration(cluster, jobs)},

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from generator.components import listening
+from generator.components.cluster_autoscaler.groups import group_files
 from generator.components.component import Manifest, Secret
 from generator.components.kubeadm.delivery import ansible_files, user_data
 from generator.components.kubeadm.disks import disk_scripts
@@ -47,6 +48,7 @@ def bootstrap(
         **interface_files(cluster),
         **label_files(cluster),
         **ansible_files(cluster),
+        **group_files(cluster),
     }
     folder = f"clusters/{cluster.name}/bootstrap"
     files = {f"{folder}/{path}": _file(path, content, source) for path, content in found.items()}

@@ -8,6 +8,7 @@ from generator.model.cluster import Cluster
 from generator.model.gpus import devices, quota_devices, weight
 from generator.model.nodes import Disk, Machine
 from generator.model.quantity import Quantity
+from generator.model.resolve import alike
 from generator.model.storage import CephPool
 from generator.model.teams import Quota
 
@@ -81,6 +82,20 @@ def flavor_capacity(cluster: Cluster, pool: str) -> Share:
             pods=sum(share.pods for share in shares),
         )
     return known[pool]
+
+
+def made_capacity(cluster: Cluster, pool: str) -> Share | None:
+    """Return what the machines give that Cluster API makes of a pool at most; None where it makes none."""
+    scaling = cluster.pools[pool].scaling
+    if not (scaling and cluster.autoscaler):
+        return None
+    one = allocatable(alike(cluster, pool), cluster)
+    return Share(
+        devices={name: count * scaling.maximum for name, count in one.devices.items()},
+        milli_cpu=one.milli_cpu * scaling.maximum,
+        memory=one.memory * scaling.maximum,
+        pods=one.pods * scaling.maximum,
+    )
 
 
 def _sums(found: list[Mapping[str, int]]) -> dict[str, int]:

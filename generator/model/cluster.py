@@ -17,6 +17,7 @@ from generator.model.mlperf import Mlperf
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
+from generator.model.scaling import Autoscaler
 from generator.model.site import Repository, Site
 from generator.model.storage import Storage
 from generator.model.teams import Scheduling, Team
@@ -116,6 +117,7 @@ class Spec(Section, frozen=True, kw_only=True):
     fabric: Fabric | None = None
     gpus: Gpus = field(default_factory=Gpus)
     pools: dict[Name, Pool]
+    autoscaler: Autoscaler | None = None
     nodes: tuple[Node, ...]
     storage: Storage = field(default_factory=Storage)
     scheduling: Scheduling = field(default_factory=Scheduling)

@@ -8,6 +8,7 @@ from msgspec import Meta, field
 from generator.model.base import Host, ImageReference, Interface, Label, Line, Mtu, Name, Positive, Section, Vlan
 from generator.model.firewall import Firewall
 from generator.model.quantity import Quantity
+from generator.model.scaling import Scaling
 from generator.model.text import AddressRange, Port, Taint
 
 AsNumber = Annotated[int, Meta(ge=1, le=4294967294, description="an autonomous system of BGP")]
@@ -226,12 +227,13 @@ class Overridable(Section, frozen=True, kw_only=True):
 class Pool(Overridable, frozen=True, kw_only=False):
     """Nodes that are alike. `kernel` is the oldest kernel that runs on them. Without `taints`, control-plane nodes
     get kubeadm's own; `taints: []` lets everything run there. `images` are pulled on each of them before jobs ask for
-    them, one after the other.
+    them, one after the other. With `scaling` Cluster API makes more of them while jobs ask for them.
     """
 
     hardware: Hardware
     role: Literal["control-plane", "worker"] = "worker"
     images: tuple[ImageReference, ...] = ()
+    scaling: Scaling | None = None
 
 
 class Node(Overridable, frozen=True, kw_only=False):

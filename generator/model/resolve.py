@@ -85,6 +85,12 @@ def machine(index: int, node: Node, pool: Pool, networks: Networks) -> Machine:
     return Machine(index=index, role=pool.role, **filled)
 
 
+def alike(cluster: Cluster, pool: str) -> Machine:
+    """Return what every machine of a pool is that says nothing of itself, as those are which Cluster API makes."""
+    nobody = Node(name=pool, pool=pool, address=IPv4Address(0))
+    return machine(-1, nobody, cluster.pools[pool], cluster.networks)
+
+
 def first(own: T | None, shared: T) -> T:
     """Return the node's own value where it has one."""
     return shared if own is None else own

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 
+from generator.components.cluster_autoscaler.names import NAME as AUTOSCALER
+from generator.components.cluster_autoscaler.names import scaled
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
 from generator.components.parts import taint_entry, toleration
+from generator.components.queues import machines
 from generator.components.static import read_text
-from generator.model.capacity import Share, flavor_capacity, quota_share
+from generator.model.capacity import Share, flavor_capacity, made_capacity, quota_share
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU
@@ -39,10 +42,11 @@ def queues(cluster: Cluster) -> Component:
             *(flavor(cluster, pool) for pool in pools),
             cohort(cluster, pools),
             *departments(cluster.scheduling),
+            *machines.checks(cluster, pools),
             *(cluster_queue(cluster, team, pools) for team in cluster.teams),
             *priorities(cluster.scheduling),
         ),
-        needs=("kueue",),
+        needs=("kueue", *((AUTOSCALER,) if scaled(cluster) else ())),
         # A queue that a person holds is not ill; a queue whose flavors are missing is.
         health=(Health("kueue.x-k8s.io", "ClusterQueue", read_text("queues/health.lua")),),
     )
@@ -119,8 +123,10 @@ def covered(cluster: Cluster, pools: list[str]) -> list[str]:
 
 
 def remainder(cluster: Cluster, pool: str) -> Share:
-    """Return what the quotas on a pool leave of it, in whole cores and whole GiB."""
-    capacity = flavor_capacity(cluster, pool)
+    """Return what the quotas on a pool leave of it, in whole cores and whole GiB, with what machines give that are made
+    when they are asked for: nobody owns those, for they may never come.
+    """
+    capacity = together(flavor_capacity(cluster, pool), made_capacity(cluster, pool) or NOTHING)
     owned = [nominal(cluster, team, pool) for team in cluster.teams]
     return Share(
         devices={
@@ -130,6 +136,17 @@ def remainder(cluster: Cluster, pool: str) -> Share:
         milli_cpu=max(0, capacity.milli_cpu - sum(share.milli_cpu for share in owned)) // 1000 * 1000,
         memory=max(0, capacity.memory - sum(share.memory for share in owned)) // GIB * GIB,
         pods=max(0, capacity.pods - sum(share.pods for share in owned)),
+    )
+
+
+def together(*shares: Share) -> Share:
+    """Return the sum of shares."""
+    names = dict.fromkeys(name for share in shares for name in share.devices)
+    return Share(
+        devices={name: sum(share.devices.get(name, 0) for share in shares) for name in names},
+        milli_cpu=sum(share.milli_cpu for share in shares),
+        memory=sum(share.memory for share in shares),
+        pods=sum(share.pods for share in shares),
     )
 
 
@@ -178,6 +195,7 @@ def cluster_queue(cluster: Cluster, team: Team, pools: list[str]) -> Manifest:
             "queueingStrategy": team.queueing,
             "namespaceSelector": {"matchExpressions": [mine]},
             "resourceGroups": group(kinds, entries),
+            **machines.strategy(cluster, pools),
             "preemption": preemption(cluster.scheduling),
         },
     }
@@ -268,8 +286,10 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     own_kinds=(
+        "kueue.x-k8s.io/AdmissionCheck",
         "kueue.x-k8s.io/ClusterQueue",
         "kueue.x-k8s.io/Cohort",
+        "kueue.x-k8s.io/ProvisioningRequestConfig",
         "kueue.x-k8s.io/ResourceFlavor",
         "kueue.x-k8s.io/Topology",
         "kueue.x-k8s.io/WorkloadPriorityClass",

@@ -1,6 +1,6 @@
 """What a team can use of a pool at most, whatever others leave idle: Kueue's own sum."""
 
-from generator.components.queues import NOTHING, flavors, limit, nominal, remainder, smaller
+from generator.components.queues import NOTHING, flavors, limit, nominal, remainder, smaller, together
 from generator.model.capacity import Share
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
@@ -15,20 +15,10 @@ def reach(cluster: Cluster, team: Team, pool: str) -> Share:
         return NOTHING
     own, borrowed = nominal(cluster, team, pool), limit(cluster, team, pool, "borrow")
     others = [_lent(cluster, each, pool) for each in cluster.teams if each.name != team.name]
-    there = _sum(own, remainder(cluster, pool), *others)
-    return there if borrowed is None else smaller(there, _sum(own, borrowed))
+    there = together(own, remainder(cluster, pool), *others)
+    return there if borrowed is None else smaller(there, together(own, borrowed))
 
 
 def _lent(cluster: Cluster, team: Team, pool: str) -> Share:
     own, lent = nominal(cluster, team, pool), limit(cluster, team, pool, "lend")
     return own if lent is None else smaller(own, lent)
-
-
-def _sum(*shares: Share) -> Share:
-    names = dict.fromkeys(name for share in shares for name in share.devices)
-    return Share(
-        devices={name: sum(share.devices.get(name, 0) for share in shares) for name in names},
-        milli_cpu=sum(share.milli_cpu for share in shares),
-        memory=sum(share.memory for share in shares),
-        pods=sum(share.pods for share in shares),
-    )
