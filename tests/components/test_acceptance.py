@@ -18,16 +18,19 @@ from generator.components.acceptance.names import JOBS, NAMESPACE
 from generator.components.acceptance.pools import TESTS, tried
 from generator.components.acceptance.queue import queue
 from generator.components.acceptance.rights import rights
+from generator.components.acceptance.stores import LINK, least, stores
 from generator.components.acceptance.templates import FILES, programs, scripts
 from generator.components.acceptance.templates import acceptance as template
 from generator.components.acceptance.thresholds import NAMES, NVME
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
+from generator.components.minio import trial
+from generator.components.node_operations.templates import IMAGE as PYTHON
 from generator.components.static import read_text
 from generator.model.acceptance import Acceptance
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU
 
-CRDS = ("argo-workflows/v4.0.2", "kueue/v0.18.3", "mpi-operator/v0.8.2")
+CRDS = ("argo-workflows/v4.0.2", "kueue/v0.18.3", "mpi-operator/v0.8.2", "cert-manager/v1.21.1", "rook/v1.20.6")
 IMAGE = "registry.ml50.example.org/platform/acceptance:2026.11"
 
 
@@ -71,7 +74,7 @@ def test_objects_are_accepted(cluster: Cluster) -> None:
     templates = [one for each in made.operations for one in each.templates]
     found = [job for one in tried(cluster) for job in jobs(cluster, one.pool).values()]
     named = [{**job, "metadata": job["metadata"] | {"name": "one"}} for job in found]
-    assert len(found) == 8
+    assert len(found) == 10
     assert [each for one in (*made.base, *made.objects, *templates, *named) for each in refused(one, CRDS)] == []
 
 
@@ -102,7 +105,10 @@ def test_so_many_nodes_are_tried_as_teams_lend(cluster: Cluster) -> None:
 
 def test_what_a_pool_cannot_have_is_told_with_the_reason(cluster: Cluster) -> None:
     plain = with_(
-        cluster, fabric=None, frameworks=(), storage=structs.replace(cluster.storage, scratch=None, ceph=None)
+        cluster,
+        fabric=None,
+        frameworks=(),
+        storage=structs.replace(cluster.storage, scratch=None, ceph=None, objects=None),
     )
     found = of_pool(plain, "gpu-training")
     assert set(found["absent"]) == set(TESTS)
@@ -132,7 +138,7 @@ def test_each_pod_has_a_node_to_itself_and_waits_in_the_queue(cluster: Cluster, 
     (container,) = pod["containers"]
     assert container["resources"]["limits"][GPU] == "8"
     assert container["resources"]["limits"]["rdma/hca_shared_devices_a"] == "1"
-    assert container["image"] == IMAGE
+    assert container["image"] == (PYTHON if test == "objects" else IMAGE)
     assert pod["schedulerName"] == "volcano"
     assert {one["key"] for one in pod["tolerations"]} == {"nvidia.com/gpu", "gen.internal/training"}
     volumes = {one["name"] for one in pod["volumes"]}
@@ -154,6 +160,51 @@ def test_disks_are_those_of_the_node_and_of_every_shared_class(cluster: Cluster)
     assert classes("scratch") == ["scratch-nvme", "scratch-nvme"]
     assert classes("shared") == ["rbd-nvme", "shared-fast", "shared-bulk"]
     assert found["shared"]["spec"]["completions"] == 3
+
+
+def test_each_store_has_a_bucket_and_keys_that_reach_nothing_else(cluster: Cluster) -> None:
+    from generator.components.minio.settings import settings
+
+    assert cluster.storage.objects
+    assert [one.name for one in stores(cluster)] == ["minio", "ceph-datasets"]
+    said = settings(cluster, cluster.storage.objects)["data"]
+    assert f"{trial.NAME} - off 68719476736\n" in said["buckets"]
+    assert said["users"].endswith(f"{trial.NAME}\n")
+    (listed, used) = json.loads(said[f"policy-{trial.NAME}.json"])["Statement"]
+    assert (listed["Resource"], used["Resource"]) == ([f"arn:aws:s3:::{trial.NAME}"], [f"arn:aws:s3:::{trial.NAME}/*"])
+    assert set(used["Action"]) == {"s3:DeleteObject", "s3:GetObject", "s3:PutObject"}
+    without = settings(with_(cluster, acceptance=None), cluster.storage.objects)["data"]
+    assert not [name for name, text in without.items() if trial.NAME in name + text]
+    made = acceptance(cluster)
+    (claim,) = [one for one in made.objects if one["kind"] == "ObjectBucketClaim"]
+    assert (claim["metadata"]["namespace"], claim["spec"]["additionalConfig"]) == (JOBS, {"maxSize": "64Gi"})
+    mounted = jobs(cluster, "gpu-training")["objects"]["spec"]["template"]
+    (keys,) = [one["projected"]["sources"] for one in mounted["spec"]["volumes"] if one["name"] == "keys"]
+    declared = {secret.name: set(secret.keys) for secret in made.secrets if secret.namespace == JOBS}
+    assert {one["secret"]["name"] for one in keys} == set(declared)
+    for one in keys:
+        assert {item["key"] for item in one["secret"]["items"]} <= declared[one["secret"]["name"]]
+
+
+def test_only_pods_that_try_stores_reach_them(cluster: Cluster) -> None:
+    (way,) = [one for one in acceptance(cluster).objects if one["kind"] == "NetworkPolicy"]
+    chosen = way["spec"]["podSelector"]["matchLabels"].items()
+    found = jobs(cluster, "gpu-training")
+    alike = [
+        name
+        for name, job in found.items()
+        if job["kind"] == "Job" and chosen <= job["spec"]["template"]["metadata"]["labels"].items()
+    ]
+    assert alike == ["objects"]
+    assert {port["port"] for one in way["spec"]["egress"] for port in one["ports"]} == {9000, 8080, 8443}
+
+
+def test_a_store_must_reach_a_part_of_what_its_drives_do(cluster: Cluster) -> None:
+    found = of_pool(cluster, "gpu-training")["stores"]
+    # 64 drives of 100 MB/s, half of them for parity: a tenth for three clients. Those of Ceph could do more.
+    assert found["minio"] == {"put-mbytes": 106.7, "get-mbytes": 106.7}
+    assert found["ceph-datasets"] == {"put-mbytes": LINK, "get-mbytes": LINK}
+    assert least(cluster, 6)["minio"]["put-mbytes"] == 53.3
 
 
 def test_the_launcher_is_on_a_node_without_gpus(cluster: Cluster) -> None:
@@ -199,7 +250,7 @@ def test_times_of_all_tests_fit_into_the_deadline() -> None:
 
 
 def test_scripts_pass_the_linter(tmp_path: Path) -> None:
-    for name, text in scripts()["data"].items():
+    for name, text in {**scripts()["data"], **programs()["data"]}.items():
         (tmp_path / name).write_text(text)
     root = Path(__file__).parent.parent.parent
     told = ["--config", str(root / "pyproject.toml"), "--no-cache"]

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from acceptanceoutputs import ALONE, FAILED_PAIR, GOOD_FIO, NO_DIRECT, nccl, pair
+from acceptanceoutputs import ALONE, FAILED_PAIR, GOOD_FIO, GOOD_OBJECTS, NO_DIRECT, nccl, pair
 
 from generator.components.acceptance.templates import scripts
 
@@ -19,7 +19,8 @@ POOL = {
     "hcas": HCAS,
     "infiniband": True,
     "shared": False,
-    "parts": {"nccl": 0.9, "pairs": 0.9, "scratch": 0.9, "shared": 0.7},
+    "stores": {"minio": {"put-mbytes": 20.0, "get-mbytes": 20.0}},
+    "parts": {"nccl": 0.9, "pairs": 0.9, "scratch": 0.9, "shared": 0.7, "objects": 0.7},
 }
 BOUNDS = {"nccl-gbytes": 80.0, "link-gbits": 380.0, "read-gbytes": 0.5, "write-gbytes": 0.5}
 
@@ -207,3 +208,47 @@ def test_hardware_is_held_to_what_it_reached_before(step: Any) -> None:
     assert judged(step, "nccl", nccl(88.4), before=before)[1] == []
     _, wrong = judged(step, "nccl", nccl(86.0), before=before)
     assert "less than 86.4, by what it reached before" in wrong[0]
+
+
+def test_a_good_store_passes_by_its_slowest_client(step: Any) -> None:
+    slower = GOOD_OBJECTS.replace("2.477", "4.954")
+    figures, wrong = judged(step, "objects", GOOD_OBJECTS, slower)
+    assert (figures, wrong) == ({"minio": {"put-mbytes": 91.2, "get-mbytes": 67.7}}, [])
+
+
+def test_a_slow_store_is_told_by_its_drives_its_past_or_what_the_run_says(step: Any) -> None:
+    slow = GOOD_OBJECTS.replace("0.736", "7.36")
+    _, wrong = judged(step, "objects", slow, slow)
+    assert wrong == ["minio: 9.1 MB/s written, less than 20 (put-mbytes)"]
+    past = [{"figures": {"minio": {"put-mbytes": 200.0, "get-mbytes": 100.0}}, "wrong": []}] * 2
+    _, wrong = judged(step, "objects", GOOD_OBJECTS, GOOD_OBJECTS, before=tuple(past))
+    assert wrong == ["minio: 91.2 MB/s written, less than 140, by what it reached before (put-mbytes)"]
+    heard = [step.Said("gpu-1", 0, GOOD_OBJECTS)]
+    assert step.judge("objects", POOL | {"pods": 1}, heard, {"get-mbytes": 300.0}, [])["wrong"] == [
+        "minio: 135.5 MB/s read, less than 300 (get-mbytes)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (GOOD_OBJECTS.replace('"different": 0', '"different": 2'), "2 of 16 objects read back other than they were"),
+        (GOOD_OBJECTS.replace('"failed": 0, "errors": []', '"failed": 3, "errors": ["PUT: HTTP 503 SlowDown"]'),
+         "3 requests failed: PUT: HTTP 503 SlowDown"),
+        (GOOD_OBJECTS.replace('2.477, "objects": 16', '2.477, "objects": 9'), "7 of 16 objects were not read back"),
+        (GOOD_OBJECTS.replace('"left": 0', '"left": 4'), "4 objects could not be taken away"),
+        ("== store minio\nerror: GET: HTTP 403 AccessDenied\n== end\n", "error: GET: HTTP 403 AccessDenied"),
+        ("== store minio\n", "it was stopped before its result"),
+        (GOOD_OBJECTS[:90], "it was stopped before its result"),
+        (GOOD_OBJECTS[:90] + "\n== end\n", '{"put": '),
+        ("python3: can't open file\n", "minio not tried: python3: can't open file"),
+        ("", "minio not tried: it said nothing"),
+    ],
+)  # fmt: skip
+def test_a_store_that_is_broken_or_whose_result_is_cut_is_told(step: Any, said: str, told: str) -> None:
+    _, wrong = judged(step, "objects", GOOD_OBJECTS, said)
+    assert any(told in one for one in wrong), wrong
+
+
+def test_a_pod_that_is_missing_is_told(step: Any) -> None:
+    assert judged(step, "objects", GOOD_OBJECTS)[1] == ["1 of 2 pods said something"]

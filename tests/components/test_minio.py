@@ -415,7 +415,10 @@ def test_the_setup_mounts_what_its_script_reads(ml50: Cluster) -> None:
     assert script["data"]["setup.sh"] == read_text("minio/setup.sh")
 
 
-def test_the_setup_waits_for_all_secrets_but_that_of_the_metrics(ml50: Cluster) -> None:
+def test_the_setup_waits_for_all_secrets_but_those_that_came_later(ml50: Cluster) -> None:
     """A volume that lacks a Secret keeps its pod from starting."""
     (secrets,) = (one["projected"]["sources"] for one in setup(ml50)["volumes"] if "projected" in one)
-    assert [one["secret"]["name"] for one in secrets if one["secret"].get("optional")] == ["minio-metrics"]
+    assert [one["secret"]["name"] for one in secrets if one["secret"].get("optional")] == [
+        "minio-metrics",
+        "minio-acceptance",
+    ]

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from generator.components.minio import trial
 from generator.components.minio.metrics import USER as METRICS
 from generator.components.minio.settings import policy, settings
 from generator.model.cluster import Cluster
@@ -18,8 +19,11 @@ def test_buckets_and_users_as_the_script_reads_them(ml50: Cluster) -> None:
     )
     users = tuple(ObjectUser(name=name, buckets=("open",)) for name in ("copier", "reader"))
     found = settings(ml50, Objects(pool="nas", buckets=buckets, users=users))["data"]
-    assert found["buckets"] == "locked 30 on 300000000000000\nopen - on -\nflat - off -\n"
-    assert found["users"] == f"copier\nreader\n{METRICS}\n"
+    assert (
+        found["buckets"]
+        == "locked 30 on 300000000000000\nopen - on -\nflat - off -\n" + f"{trial.NAME} - off {trial.ROOM}\n"
+    )
+    assert found["users"] == f"copier\nreader\n{METRICS}\n{trial.NAME}\n"
     (rule,) = json.loads(found["lifecycle-flat.json"])["Rules"]
     assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 9}
 

@@ -214,3 +214,13 @@ def test_a_pod_asks_nothing_of_its_node(a30: Cluster) -> None:
     for one in plans(a30).values():
         assert not {"hostNetwork", "hostPID", "hostIPC", "runtimeClassName"} & pod(one).keys()
         assert not [volume for volume in pod(one)["volumes"] if "hostPath" in volume]
+
+
+def test_the_template_knows_the_names_of_the_benchmarks() -> None:
+    cluster = load("a30-bench")
+    assert cluster.mlperf
+    (patch,) = mlperf(cluster).patches
+    (told,) = patch.operations
+    number = int(told["path"].split("/")[4])
+    assert workflow_template()["spec"]["arguments"]["parameters"][number]["name"] == "benchmark"
+    assert (told["path"].endswith("/enum"), told["value"]) == (True, [run.name for run in cluster.mlperf.runs])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from generator.day2.workflows.operations import Operation, Parameter, chosen, run_of
+from generator.day2.workflows.operations import Operation, Parameter, chosen, of_template, run_of
 from generator.day2.workflows.runs import Step, run
 from generator.day2.workflows.text import changes, lasted, listed, tree
 from generator.errors import UsageError
@@ -169,3 +169,17 @@ def test_a_step_is_plain_data() -> None:
     step = Step(id="a", name="a", phase="Running", message="", started="", finished="", pod=True)
     assert run(workflow({})).data()["steps"] == ()
     assert step.steps == ()
+
+
+def test_a_value_that_is_none_of_the_choices_is_refused_with_the_nearest() -> None:
+    template = {
+        "metadata": {"name": "mlperf", "namespace": "mlperf-benchmark"},
+        "spec": {"arguments": {"parameters": [{"name": "benchmark", "enum": ["bert-offline", "bert-server"]}]}},
+    }
+    operation = of_template(template)
+    with pytest.raises(UsageError, match=r"mlperf knows no benchmark bert-ofline; .*bert-offline"):
+        run_of(operation, {"benchmark": "bert-ofline"})
+    with pytest.raises(UsageError, match="there are bert-offline, bert-server"):
+        run_of(operation, {"benchmark": "x"})
+    made = run_of(operation, {"benchmark": "bert-server"})
+    assert made["spec"]["arguments"]["parameters"] == [{"name": "benchmark", "value": "bert-server"}]

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from acceptanceoutputs import GOOD_FIO, nccl, pair
+from acceptanceoutputs import GOOD_FIO, GOOD_OBJECTS, nccl, pair
 from auditing import executor, flags, unused
 from msgspec import structs
 from reference import load
@@ -24,6 +24,7 @@ from reference import load
 from generator.components import JOBS as KINDS
 from generator.components.acceptance import acceptance
 from generator.components.acceptance.names import JOBS, NAMESPACE
+from generator.components.acceptance.pools import TESTS
 from generator.components.acceptance.templates import scripts
 from generator.components.jobs import PODSET
 from generator.components.queues import queues
@@ -92,7 +93,8 @@ class Site:
 
     def install(self, cluster: Cluster, port: int) -> None:
         """Store what is rendered but Argo's kinds, and nodes whose kubelet is the one at this port."""
-        self.api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "mpi-operator/v0.8.2/crds")
+        ours = ("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "mpi-operator/v0.8.2/crds")
+        self.api.install(*ours, "cert-manager/v1.21.1/crds", "rook/v1.20.6/crds")
         made, rules = acceptance(cluster), tenants(cluster, KINDS)
         for space in made.namespaces:
             labels = space.labels | {"pod-security.kubernetes.io/enforce": str(space.security)}
@@ -152,7 +154,7 @@ class Site:
             "RUN": run,
             "STATUS": "Succeeded",
             "POOL": POOL,
-            "TESTS": "nccl,pairs,scratch,shared",
+            "TESTS": "nccl,pairs,scratch,shared,objects",
             "NODES": "3",
             "THRESHOLDS": "",
             "WAIT_SECONDS": "60",
@@ -273,8 +275,12 @@ def test_a_good_pool_is_accepted_and_nothing_is_left(site: Site) -> None:
     code, said = site.step(run, "scratch", partial(site.play, run, "scratch", [GOOD_FIO] * 3), **slow_enough)
     assert (code, "scratch: passed" in said) == (0, True), said
     assert site.step(run, "shared", partial(site.play, run, "shared", [GOOD_FIO] * 3))[0] == 0
+    read = GOOD_OBJECTS + GOOD_OBJECTS.replace("minio", "ceph-datasets")
+    said_by_run = {"THRESHOLDS": "put-mbytes=90,get-mbytes=90"}
+    code, said = site.step(run, "objects", partial(site.play, run, "objects", [read] * 3), **said_by_run)
+    assert (code, "objects: passed" in said) == (0, True), said
     kept = records(site, run)
-    assert (sorted(kept), [one["wrong"] for one in kept.values()]) == (["nccl", "pairs", "scratch", "shared"], [[]] * 4)
+    assert (sorted(kept), [one["wrong"] for one in kept.values()]) == (sorted(TESTS), [[]] * 5)
     assert records(site, run)["pairs"]["on"] == list(NODES)
     code, said = site.step(run, "verdict")
     assert (code, "pool gpu-training is accepted, 3 nodes" in said) == (0, True), said
@@ -358,7 +364,7 @@ def test_a_job_that_finds_no_room_is_told_with_the_queue_s_words(site: Site) -> 
     ("told", "words"),
     [
         ({"POOL": "cpu"}, "There are gpu-inference, gpu-training"),
-        ({"TESTS": "nccl,fio"}, "tests: fio; there are nccl, pairs, scratch, shared"),
+        ({"TESTS": "nccl,fio"}, "tests: fio; there are nccl, pairs, scratch, shared, objects"),
         ({"TESTS": " "}, "tests: nothing"),
         ({"NODES": "13"}, "nodes: 13: say how many, 12 at most"),
         ({"POOL": "gpu-inference", "NODES": "2"}, "nodes: 2: say how many, 1 at most, or 0 for that: of 3 nodes"),

@@ -18,6 +18,7 @@ from reference import ROOT, load
 from generator.components.acceptance import acceptance
 from generator.components.acceptance.names import JOBS, NAMESPACE
 from generator.components.acceptance.templates import scripts
+from generator.components.node_operations.templates import IMAGE as PYTHON
 
 if TYPE_CHECKING:
     from twin.fixtures import Twin
@@ -38,7 +39,9 @@ class Steps:
             (folder / name).write_text(text)
         made = acceptance(load("ml50"))
         shared = [one for each in made.operations for one in each.templates if one["kind"] == "ConfigMap"]
-        twin.bring([*made.base, *made.objects, *shared])
+        # The CA is for the test of object stores alone; nothing here serves cert-manager's kinds.
+        own = [one for one in made.objects if one["kind"] != "Certificate"]
+        twin.bring([*made.base, *own, *shared])
         config = json.loads(twin.api.account(NAMESPACE, "acceptance").read_text())
         (folder / "token").write_text(config["users"][0]["user"]["token"])
         (folder / "ca.crt").write_bytes(twin.api.address.certificate.read_bytes())
@@ -139,5 +142,11 @@ def test_it_stops_nobody_and_says_why_it_waits(steps: Steps) -> None:
     assert len(running(steps)) == 6
     assert vision.running("low") == 5
     assert ended(steps.begin("acceptance-less", "report"))[0] == 0
+    assert ended(process)[0] == 2
+    process = steps.begin("acceptance-stores", "objects", TESTS="objects")
+    begun(process)
+    images = {one["spec"]["containers"][0]["image"] for one in running(steps)}
+    assert (len(running(steps)), images) == (3, {PYTHON}), "a few pods see enough of what all share"
+    assert ended(steps.begin("acceptance-stores", "report", TESTS="objects"))[0] == 0
     assert ended(process)[0] == 2
     vision.delete("low")

@@ -7,6 +7,7 @@ from typing import Any
 from generator.components.acceptance.jobs import CLIENTS, jobs
 from generator.components.acceptance.names import NAMESPACE, RECORDS, labels
 from generator.components.acceptance.pools import Tried, absent, most, tried
+from generator.components.acceptance.stores import least
 from generator.components.acceptance.thresholds import NAMES, PARTS, thresholds
 from generator.components.common import POOL
 from generator.components.component import Manifest
@@ -41,6 +42,7 @@ def facts(cluster: Cluster, one: Tried) -> dict[str, Any]:
         "clients": min(CLIENTS, len(one.machines)),
         "absent": absent(cluster, one),
         "thresholds": thresholds(cluster, one.machines),
+        "stores": least(cluster, min(CLIENTS, len(one.machines))),
         "names": list(NAMES),
         "parts": PARTS,
     }

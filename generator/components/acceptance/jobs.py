@@ -1,32 +1,37 @@
-"""The jobs of acceptance, whole but for their names and how many pods they have: the steps put these in."""
+"""The jobs of acceptance, whole but for their names, their runs and how many pods they have: the steps put these in."""
 
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, PROGRAMS, labels
 from generator.components.acceptance.pools import GIB, Tried, absent, shared_classes
 from generator.components.acceptance.queue import priority
+from generator.components.acceptance.stores import TEST, stores, volume
 from generator.components.common import POOL
 from generator.components.component import Manifest
 from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
 from generator.components.kueue import PRIORITY, QUEUE
+from generator.components.node_operations.templates import IMAGE
 from generator.components.queues import flavors
 from generator.components.rdma import nccl
 from generator.components.volcano import GANG
 from generator.model.capacity import flavor_capacity
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU
+from generator.model.mirror import at_mirror
 from generator.model.quantity import Quantity
 
-PROGRAM = "/program"
+PROGRAM, KEYS = "/program", "/keys"
 # The shortest time that says something: caches of disks are full by then, and a link has come to its rate.
-SECONDS_OF_DISK, SECONDS_OF_LINK = "60", "10"
+SECONDS_OF_DISK, SECONDS_OF_LINK, SECONDS_OF_OBJECTS = "60", "10", "30"
 SIZE_OF_FILE = 64 * GIB
+# As big as the parts of checkpoints and of backups; all clients together less than half of their room.
+SIZE_OF_OBJECT, MOST_OBJECTS = 64 * 2**20, 8 * GIB
 CLIENTS = 3
 """How many pods use the shared tiers at once: enough to see them, few enough that others go on working."""
 
 
 def jobs(cluster: Cluster, one: Tried) -> dict[str, Manifest]:
     """Return the job of each test that this pool can have."""
-    made = {"nccl": all_reduce, "pairs": pairs, "scratch": scratch, "shared": shared}
+    made = {"nccl": all_reduce, "pairs": pairs, "scratch": scratch, "shared": shared, "objects": objects}
     missing = absent(cluster, one)
     return {name: make(cluster, one) for name, make in made.items() if name not in missing}
 
@@ -96,6 +101,27 @@ def shared(cluster: Cluster, one: Tried) -> Manifest:
     size = SIZE_OF_FILE // 4
     claims = {name: _claim(name, size + size // 4) for name in shared_classes(cluster)}
     return _indexed(cluster, min(CLIENTS, len(one.machines)), _with_disks(cluster, one, claims, size))
+
+
+def objects(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the Job in which a few pods write into each store that speaks S3, and read it back: of an image with
+    Python alone, for the keys are nothing for programs of many people's.
+    """
+    env = {
+        "STORES": "".join(f"{store.name} {store.place}\n" for store in stores(cluster)),
+        "KEYS": KEYS,
+        "CA": f"{KEYS}/ca.crt",
+        "SIZE": str(SIZE_OF_OBJECT),
+        "MOST": str(MOST_OBJECTS),
+        "SECONDS_EACH": SECONDS_OF_OBJECTS,
+    }
+    spec = _pod(cluster, one, env, command=["python3", "-u", "-B", f"{PROGRAM}/object_stores.py"])
+    spec["volumes"] += [volume(cluster)]
+    spec["containers"][0]["image"] = at_mirror(IMAGE, cluster.site.images)
+    spec["containers"][0]["volumeMounts"] += [{"name": "keys", "mountPath": KEYS, "readOnly": True}]
+    made = _indexed(cluster, min(CLIENTS, len(one.machines)), spec)
+    made["spec"]["template"]["metadata"]["labels"][TEST] = "objects"
+    return made
 
 
 def _claim(storage_class: str, size: int) -> Manifest:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS
 from generator.components.acceptance.queue import priority
+from generator.components.acceptance.stores import stores
 from generator.components.acceptance.thresholds import link_rate
 from generator.components.ceph_cluster.classes import block_class, file_class
 from generator.components.queues import flavors
@@ -19,7 +20,7 @@ from generator.model.nodes import Machine
 from generator.model.teams import Team
 
 GIB = 2**30
-TESTS = ("nccl", "pairs", "scratch", "shared")
+TESTS = ("nccl", "pairs", "scratch", "shared", "objects")
 """All tests, in the order in which they run."""
 # Nothing that is tried computes on CPUs.
 CORES, MEMORY = 8, 64 * GIB
@@ -101,4 +102,6 @@ def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
         found["scratch"] = "its nodes have no disks for scratch"
     if not shared_classes(cluster):
         found["shared"] = "the cluster has neither Ceph's volumes nor NFS"
+    if not any(stores(cluster)):
+        found["objects"] = "the cluster has neither MinIO nor object stores of Ceph"
     return found

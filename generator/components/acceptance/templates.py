@@ -9,8 +9,16 @@ from generator.components.node_operations.templates import DAY, IMAGE, retries, 
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects, read_text
 
-FILES = ("acceptance.py", "fio_output.py", "judging.py", "nccl_output.py", "perftest_output.py", "running.py")
-IN_PODS = ("all_reduce.sh", "disks.conf", "disks.sh", "pairs.sh")
+FILES = (
+    "acceptance.py",
+    "fio_output.py",
+    "judging.py",
+    "nccl_output.py",
+    "objects_output.py",
+    "perftest_output.py",
+    "running.py",
+)
+IN_PODS = ("all_reduce.sh", "disks.conf", "disks.sh", "object_stores.py", "pairs.sh")
 
 
 def scripts() -> Manifest:
@@ -21,7 +29,7 @@ def scripts() -> Manifest:
 
 def programs() -> Manifest:
     """Return the ConfigMap with what the jobs' pods run."""
-    files = {name: read_text(f"acceptance/{name}") for name in IN_PODS}
+    files = {name: read_text(f"acceptance/{name}{'.txt' if name.endswith('.py') else ''}") for name in IN_PODS}
     return _config_map(JOBS, PROGRAMS, {**mpi_operator.programs(), **files})
 
 

@@ -4,6 +4,7 @@ Start values (facts: day2 5.4, from Azure's health checks of H100 and H200, and 
 hardware reached is the better measure: steps compare with that as well, by `PARTS`.
 """
 
+from generator.components.acceptance.stores import GET, PUT
 from generator.components.rdma import offers
 from generator.model.cluster import Cluster
 from generator.model.gpus import named
@@ -12,9 +13,10 @@ from generator.model.nodes import Machine
 NCCL, LINK = "nccl-gbytes", "link-gbits"
 READ, WRITE = "read-gbytes", "write-gbytes"
 READS, WRITES = "random-reads", "random-writes"
-NAMES = (NCCL, LINK, READ, WRITE, READS, WRITES)
+NAMES = (NCCL, LINK, READ, WRITE, READS, WRITES, PUT, GET)
 """What can be asked for: GB/s of an all-reduce by nccl-tests' "busbw", Gbit/s of one link by `ib_write_bw`, GB/s and
-operations in a second of one scratch disk. Tiers that are shared are measured by what they reached before alone."""
+operations in a second of one scratch disk, MB/s of one client of an object store. Volumes that are shared are measured
+by what they reached before alone."""
 
 OF_LINES = 0.8
 """Of the sum of a node's links, an all-reduce over nodes: 80 of 2 x 400 Gbit/s. With one of two links lost it comes to
@@ -24,7 +26,7 @@ OF_ANY_LINK = 0.9
 # A drive of PCIe Gen4.
 NVME = {READ: 5.5, WRITE: 3.0, READS: 600_000.0, WRITES: 150_000.0}
 
-PARTS = {"nccl": 0.9, "pairs": 0.9, "scratch": 0.9, "shared": 0.7}
+PARTS = {"nccl": 0.9, "pairs": 0.9, "scratch": 0.9, "shared": 0.7, "objects": 0.7}
 """How much of the median of what passed before is too little: others use what is shared at the same time."""
 
 

@@ -6,7 +6,7 @@ from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Namespace, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
-from generator.components.minio import metrics, volume_keys
+from generator.components.minio import metrics, trial, volume_keys
 from generator.components.minio.access import access
 from generator.components.minio.layout import NAMESPACE, RENEWAL, layout_of, storage_class, volumes
 from generator.components.minio.server import stateful_set
@@ -59,6 +59,7 @@ def secrets(cluster: Cluster, objects: Objects) -> tuple[Secret, ...]:
         *(generated(user_secret(user.name), ("accessKey", "secretKey"), anew, "minio-setup") for user in objects.users),
         *map(volume_keys.keys, cluster.volume_backups),
         *((metrics.keys(cluster),) if metrics.watched(cluster) else ()),
+        *((trial.keys(),) if trial.wanted(cluster) else ()),
         *((encryption_key(),) if objects.encryption else ()),
     )
 

@@ -3,7 +3,7 @@
 import json
 
 from generator.components.component import Manifest, Secret
-from generator.components.minio import metrics, volume_keys
+from generator.components.minio import metrics, trial, volume_keys
 from generator.components.minio.layout import NAMESPACE, PORT, SERVICE, metadata
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.versions import VERSIONS
@@ -58,11 +58,13 @@ def settings(cluster: Cluster, objects: Objects) -> Manifest:
         **{volume_keys.user(one): volume_keys.policy(one) for one in cluster.volume_backups},
         **({metrics.USER: metrics.policy()} if metrics.watched(cluster) else {}),
     }
+    tried = (trial.bucket(),) if trial.wanted(cluster) else ()
     data = {
-        "buckets": "".join(_line(bucket) for bucket in objects.buckets),
-        "users": "".join(f"{name}\n" for name in policies),
+        "buckets": "".join(_line(bucket) for bucket in (*objects.buckets, *tried)),
+        "users": "".join(f"{name}\n" for name in (*policies, *(one.name for one in tried))),
         **{f"lifecycle-{bucket.name}.json": _text(lifecycle(bucket)) for bucket in objects.buckets},
         **{f"policy-{name}.json": _text(document) for name, document in policies.items()},
+        **(trial.files() if tried else {}),
     }
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("minio-setup"), "data": data}
 
@@ -183,8 +185,8 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
 
 
 def sources(cluster: Cluster, objects: Objects) -> list[Manifest]:
-    """Return the Secrets as the files that the script reads. The metrics' may be missing: a cluster from before it was
-    declared has it after the next bootstrap alone, and buckets and users wait for no metrics.
+    """Return the Secrets as the files that the script reads. The metrics' and acceptance's may be missing: a cluster
+    from before they were declared has them after the next bootstrap alone, and buckets and users wait for neither.
     """
     return [
         {"secret": {"name": "minio-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
@@ -192,6 +194,7 @@ def sources(cluster: Cluster, objects: Objects) -> list[Manifest]:
         *(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey")) for user in objects.users),
         *(_named(volume_keys.secret_name(one), volume_keys.user(one)) for one in cluster.volume_backups),
         *((_may_lack(_keys(metrics.SECRET, metrics.USER, metrics.TOKEN.of)),) if metrics.watched(cluster) else ()),
+        *((_may_lack(_keys(trial.SECRET, trial.NAME, trial.KEYS)),) if trial.wanted(cluster) else ()),
     ]
 
 

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator
 
-from generator.components.component import Component, Manifest, Namespace, Operation, Tier
+from generator.components.component import Component, Manifest, Namespace, Operation, Patch, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.mlperf.jobs import machines, plan, service, user_conf
 from generator.components.mlperf.names import BENCHMARKS, NAMESPACE, OF_TEAM, OPERATION, labels
 from generator.components.mlperf.rights import in_team, people, quota
 from generator.components.mlperf.template import scripts, workflow_template
 from generator.components.static import read_objects, read_text
+from generator.components.workflows.steps import patch_of
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.mlperf import Mlperf
@@ -27,8 +28,18 @@ def mlperf(cluster: Cluster) -> Component:
         base=read_objects("mlperf/base.yaml"),
         objects=tuple(objects(cluster)),
         operations=(Operation(name=OPERATION, templates=(scripts(), workflow_template())),),
+        patches=named(cluster),
         needs=("argo-workflows", "tenants"),
     )
+
+
+def named(cluster: Cluster) -> tuple[Patch, ...]:
+    """Return what tells the template the names of this cluster's benchmarks: others are refused before it begins."""
+    template = workflow_template()
+    names = [run.name for run in cluster.mlperf.runs] if cluster.mlperf else []
+    asked = [one["name"] for one in template["spec"]["arguments"]["parameters"]].index("benchmark")
+    path = f"/spec/arguments/parameters/{asked}/enum"
+    return (patch_of(template, [{"op": "add", "path": path, "value": names}]),) if names else ()
 
 
 def objects(cluster: Cluster) -> Iterator[Manifest]:

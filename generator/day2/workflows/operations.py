@@ -22,10 +22,11 @@ _OF_RUN = ("workflowTemplateRef", "arguments")
 
 
 class Parameter(Struct, frozen=True):
-    """What a run may be told; `value` is None where it must be."""
+    """What a run may be told; `value` is None where it must be, `choices` are all that it can be, if known."""
 
     name: str
     value: str | None
+    choices: tuple[str, ...] = ()
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -99,7 +100,12 @@ def _labels(labels: Mapping[str, object]) -> dict[str, str]:
 
 def _parameters(spec: object) -> dict[str, Parameter]:
     found = sequence(dig(spec, "arguments", "parameters"))
-    return {str(dig(one, "name")): Parameter(str(dig(one, "name")), _text(dig(one, "value"))) for one in found}
+    return {one.name: one for one in map(_parameter, found)}
+
+
+def _parameter(one: object) -> Parameter:
+    choices = tuple(map(str, sequence(dig(one, "enum"))))
+    return Parameter(str(dig(one, "name")), _text(dig(one, "value")), choices)
 
 
 def _text(value: object) -> str | None:
@@ -121,7 +127,7 @@ def chosen(known: Sequence[Operation], name: str) -> Operation:
 
 def run_of(operation: Operation, given: Mapping[str, str], *, again: str = "") -> Manifest:
     """Return the Workflow that runs an operation with some of its parameters said otherwise; `again` is the run that
-    this one does once more. Raises UsageError for parameters that it does not have, or that are missing.
+    this one does once more. Raises UsageError for parameters that it lacks, that are missing, or cannot be so.
     """
     known = {one.name: one.value for one in operation.parameters}
     for name in given:
@@ -132,6 +138,7 @@ def run_of(operation: Operation, given: Mapping[str, str], *, again: str = "") -
     if missing := [name for name, value in values.items() if value is None]:
         words = " ".join(f"-p {name}=..." for name in missing)
         raise UsageError(f"{operation.name} does not know {', '.join(missing)}: say {words}")
+    _refuse_others(operation, values)
     parameters = [{"name": name, "value": value} for name, value in values.items()]
     metadata = {
         "generateName": f"{operation.name}-",
@@ -142,3 +149,13 @@ def run_of(operation: Operation, given: Mapping[str, str], *, again: str = "") -
     own = {"workflowTemplateRef": {"name": operation.template}, "arguments": {"parameters": parameters}}
     spec = {**operation.more, **own}
     return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
+
+
+def _refuse_others(operation: Operation, values: Mapping[str, str | None]) -> None:
+    """Raise UsageError for a value that is none of its parameter's choices."""
+    for one in operation.parameters:
+        value = str(values[one.name])
+        if one.choices and value not in one.choices:
+            others = f"there are {', '.join(one.choices)}"
+            near = suggest(value, one.choices, others)
+            raise UsageError(f"{operation.name} knows no {one.name} {value}; {near}")

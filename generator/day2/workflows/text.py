@@ -48,6 +48,8 @@ def operation(one: Operation) -> Iterator[str]:
     yield printed(f"{one.name}: runs {one.template} in namespace {one.namespace}")
     for each in one.parameters:
         yield printed(f"  {each.name}" + (" (must be given)" if each.value is None else f" = {each.value}"))
+        if each.choices:
+            yield printed(f"    one of {', '.join(each.choices)}")
     missing = "".join(f" -p {each.name}=..." for each in one.parameters if each.value is None)
     yield printed(f"next: gen workflow submit {one.name}{missing}")
 
