@@ -55,7 +55,7 @@ class Team(Section, frozen=True, kw_only=True):
     may use (none given: all but the highest). `department` is one of those of `scheduling`. `weight` says how much it
     gets beside others that borrow, with `scheduling.fairSharing`; 0 borrows only what nobody else wants. `hosts` are
     the names by which its services may be reached from outside, with `networks.exposure`. `buckets` are its own,
-    in Ceph.
+    in Ceph. With `pipelines` its members may run Argo workflows in its namespace, each pod through the team's queue.
     """
 
     name: Annotated[
@@ -77,6 +77,7 @@ class Team(Section, frozen=True, kw_only=True):
     weight: Weight = 1
     hosts: tuple[TeamHost, ...] = ()
     buckets: tuple[TeamBucket, ...] = ()
+    pipelines: bool = False
 
 
 class Department(Section, frozen=True, kw_only=True):

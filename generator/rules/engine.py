@@ -27,12 +27,13 @@ from generator.rules import (
     services,
     team_pods,
     team_routes,
+    team_workflows,
 )
 
 MODULES = (
     schemas, names, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
     team_pods, launchers, autoscaling, claims,
-    services, team_routes, node_ports,
+    services, team_routes, team_workflows, node_ports,
 )  # fmt: skip
 
 RULES: dict[str, Rule[Built]] = rules(MODULES)

@@ -12,6 +12,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.workloads.indexed import indexed
 from generator.workloads.mpi import mpi
+from generator.workloads.pipeline import pipeline
 from generator.workloads.place import Place, place
 from generator.workloads.ray import ray
 from generator.workloads.storage import kept
@@ -22,12 +23,14 @@ from generator.workloads.wanted import Wanted, checked
 
 class Kind(Struct, frozen=True):
     """A framework: what writes its job, and the kind of object that an operator has to know for it, if one does. A
-    server runs until somebody stops it: `serves` tells what its user should know.
+    server runs until somebody stops it: `serves` tells what its user should know. What is `stepwise` starts its pods
+    one by one, each through the queue.
     """
 
     make: Callable[[Place, Wanted], list[Manifest]]
     operated: str = ""
     serves: Callable[[Place, Wanted], Iterator[str]] | None = None
+    stepwise: bool = False
 
 
 KINDS: dict[str, Kind] = {
@@ -36,6 +39,7 @@ KINDS: dict[str, Kind] = {
     "jax": Kind(partial(indexed, framework="jax")),
     "ray": Kind(ray, operated="RayJob"),
     "mpi": Kind(mpi, operated="MPIJob"),
+    "pipeline": Kind(pipeline, stepwise=True),
     "triton": Kind(triton, serves=triton_notes),
 }
 

@@ -70,6 +70,8 @@ ABOUT_ONE = {
     "rules/services.py": {"queues"},
     "rules/team_pods.py": {"tenants", "volcano"},
     "rules/team_routes.py": {"cilium", "exposure"},
+    "rules/team_workflows.py": {"argo_workflows", "kueue", "tenants"},
+    "workloads/pipeline.py": {"tenants"},
     "workloads/indexed.py": {"volcano"},
     "workloads/ingest.py": {"ceph_cluster", "minio"},
     "workloads/models.py": {"ceph_cluster", "minio"},

@@ -22,7 +22,7 @@ from generator.workloads.wanted import Wanted
 Object = dict[str, Any]
 GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
 
-INDEXED = [name for name, kind in KINDS.items() if not kind.operated and not kind.serves]
+INDEXED = [name for name, kind in KINDS.items() if not (kind.operated or kind.serves or kind.stepwise)]
 OPERATORS = [
     Definition(
         name=f"some-{kind}",

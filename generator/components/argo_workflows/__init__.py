@@ -1,4 +1,4 @@
-"""Argo Workflows: runs the day-2 operations. From upstream's manifest, not its chart."""
+"""Argo Workflows: runs the day-2 operations, and pipelines of teams. From upstream's manifest, not its chart."""
 
 import json
 from collections.abc import Iterator
@@ -45,10 +45,14 @@ JUMPS = (
 )
 
 NAMESPACE = "argo"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:argo"
+"""Who the controller is to the API server: it makes pods of whatever workflows say, in every namespace."""
 CONTROLLER = {"app": "workflow-controller"}
 """Labels of the controller's Service (`metrics.yaml`), whose port named metrics tells of workflows."""
 METRICS_SERVICE = f"workflow-controller-metrics.{NAMESPACE}.svc"
 METRICS_PORT = 9090
+OPERATIONS_AT_ONCE, IN_A_NAMESPACE = 50, 20
+"""How many workflows run at once: of the operations, and of any one namespace."""
 DAY = 24 * 60 * 60
 WORKFLOWS: dict[str, Path] = {
     "Workflow": ("spec",),
@@ -75,18 +79,19 @@ def argo_workflows(cluster: Cluster) -> Component:
     return Component(
         name="argo-workflows",
         tier=DEFINITION.tier,
-        summary="Argo Workflows: runs backups and other day-2 operations",
+        summary="Argo Workflows: runs backups and other day-2 operations, and pipelines of teams",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=read_objects("argo_workflows/metrics.yaml"),
         manifests=version.manifests,
-        patches=(configuration(version), *deployments()),
+        patches=(configuration(cluster, version), *deployments()),
         kinds=DEFINITION.chart_kinds,
     )
 
 
-def configuration(version: Version) -> Patch:
+def configuration(cluster: Cluster, version: Version) -> Patch:
     """Fill the controller's ConfigMap, which upstream ships without `data`. Values are YAML in text: JSON will do."""
+    pipelines = sum(team.pipelines for team in cluster.teams)
     settings: dict[str, Any] = {
         # Workflows run with the rights of a namespace's ServiceAccounts: only reviewed templates may be run.
         "workflowRestrictions": {"templateReferencing": "Strict"},
@@ -95,14 +100,16 @@ def configuration(version: Version) -> Patch:
         "executor": {
             "image": version.images["argoexec"],
             "imagePullPolicy": "IfNotPresent",
-            "resources": resources("50m", "64Mi", "512Mi"),
+            # A team's pods request all the memory that they may use: quotas count requests.
+            "resources": resources("50m", "512Mi" if pipelines else "64Mi", "512Mi"),
             "securityContext": UNPRIVILEGED,
         },
         "metricsConfig": {"enabled": True, "path": "/metrics", "port": METRICS_PORT, "secure": False},
         "nodeEvents": {"enabled": False},
-        "parallelism": 50,
-        # A run counts while it waits as well: no namespace keeps the others' backups from beginning.
-        "namespaceParallelism": 20,
+        # A run counts while it waits as well, also for a team's queue: no namespace, and not all teams together, keep
+        # the others' backups from beginning.
+        "parallelism": OPERATIONS_AT_ONCE + pipelines * IN_A_NAMESPACE,
+        "namespaceParallelism": IN_A_NAMESPACE,
     }
     data = {name: json.dumps(value) for name, value in settings.items()}
     return Patch(
@@ -163,10 +170,17 @@ DEFINITION = Definition(
     tier=Tier.PLATFORM,
     make=argo_workflows,
     wanted=lambda cluster: any(
-        (cluster.all_backups, cluster.gitops.fleet, cluster.acceptance, cluster.mlperf, cluster.gpu_care)
+        (
+            cluster.all_backups,
+            cluster.gitops.fleet,
+            cluster.acceptance,
+            cluster.mlperf,
+            cluster.gpu_care,
+            any(team.pipelines for team in cluster.teams),
+        )
     ),
-    absence="there are no backups, no fleet is rendered here, no pool is tried, there are no benchmarks, and nobody "
-    "looks after GPUs",
+    absence="there are no backups, no fleet is rendered here, no pool is tried, there are no benchmarks, nobody looks "
+    "after GPUs, and no team has pipelines",
     versions=VERSIONS,
     jumps=lambda: JUMPS,
     namespaces=(NAMESPACE,),

@@ -13,6 +13,7 @@ from generator.components.minio.settings import copied_keys
 from generator.components.tenants import datasets
 from generator.components.tenants.admission import policies
 from generator.components.tenants.network import network
+from generator.components.tenants.pipelines import WORKFLOWS, account
 from generator.components.tenants.pods import ALLOWED
 from generator.components.tenants.rbac import bindings, queue_readers, roles
 from generator.components.volsync import sources as volume_backups
@@ -67,6 +68,7 @@ def belongings(cluster: Cluster, team: Team) -> tuple[Manifest, ...]:
         local_queue(team),
         quota(team),
         *bindings(team),
+        *(account(team) if team.pipelines else ()),
         *network(cluster, team),
         *team_claims(cluster, team),
         *volume_backups.belongings(cluster, team),
@@ -100,6 +102,7 @@ def quota(team: Team) -> Manifest:
         "services.loadbalancers": "0",
         "services.nodeports": "0",
         **({f"count/{plural}.{ROUTING}": "100" for plural in ROUTES.values()} if team.hosts else {}),
+        **({f"count/{plural}.{WORKFLOWS[0]}": "500" for plural in WORKFLOWS[1]} if team.pipelines else {}),
         **({"requests.storage": str(team.storage)} if team.storage is not None else {}),
         **{
             f"{name}.storageclass.storage.k8s.io/requests.storage": str(size)

@@ -18,8 +18,9 @@ from generator.components.tenants.beside import (
     volume_backups,
 )
 from generator.components.tenants.datasets import kept
+from generator.components.tenants.pipelines import WORKFLOWS, statuses, workflows
 from generator.components.tenants.pods import allowed, changes, gpu_variables, label, pods, templates
-from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, binding, policy, resources
+from generator.components.tenants.policy import BY_CONTROLLER, BY_PIPELINES, ENTERING, binding, policy, resources
 from generator.components.volcano import GANG, JOB_GROUPS
 
 BUILT_IN: Jobs = ((JOB,), SERVICES)
@@ -60,6 +61,8 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         backup_secrets(),
         kept(),
         budgets(),
+        workflows(),
+        statuses(),
     )
     return tuple(item for policy in made for item in (policy, binding(policy)))
 
@@ -100,7 +103,7 @@ def owners(jobs: Jobs) -> Manifest:
     """Leave it to controllers to say what controls what: Kueue neither stops nor counts what is a part of something
     that it has let in (v0.18.3: jobframework `FindAncestorJobManagedByKueue`).
     """
-    kinds = (*by_group((*BUILT_IN, *jobs)), CRON_JOBS, ("", ["pods"]))
+    kinds = (*by_group((*BUILT_IN, *jobs)), CRON_JOBS, WORKFLOWS, ("", ["pods"]))
     return policy(
         "gen-owners",
         [resources(group, plural, "CREATE", "UPDATE") for group, plural in kinds],
@@ -110,7 +113,7 @@ def owners(jobs: Jobs) -> Manifest:
             "itself",
         },
         variables={
-            "controller": BY_CONTROLLER,
+            "controller": f"{BY_CONTROLLER} || {BY_PIPELINES}",
             "owners": CONTROLLERS.format("object"),
             "before": f"request.operation == 'CREATE' ? [] : {CONTROLLERS.format('oldObject')}",
         },

@@ -7,10 +7,12 @@ from generator.components.component import Manifest
 from generator.components.jobs import GROUP_NAMES, PODSET, WORKLOAD
 from generator.components.kueue import PREFIX, PRIORITY
 from generator.components.queues import BATCH
-from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
+from generator.components.tenants.policy import BY_CONTROLLER, BY_PIPELINES, ENTERING, policy, resources
 from generator.components.volcano import SCHEDULER
 from generator.model.gpus import GPU, VENDOR
 
+PIPELINE = "pipeline"
+"""The ServiceAccount of a team's workflows."""
 GATE = f"{PREFIX}admission"
 ALLOWED = f"priority.{OWN_LABELS}/"
 """Begins a label of a team's namespace; a class of jobs follows that the team may use."""
@@ -38,6 +40,11 @@ def pods() -> Manifest:
             "a pod with GPUs starts through Kueue: make a Job, or another kind that Kueue knows",
             "!has(object.spec.nodeName) || object.spec.nodeName == ''":
             "leave nodeName to the scheduler; select nodes with nodeSelector",
+            f"!{BY_PIPELINES} || variables.gated":
+            "a step of a workflow starts through Kueue, whatever it asks for",
+            f"!{BY_PIPELINES} || object.spec.?serviceAccountName.orValue('') == '{PIPELINE}'":
+            f"say serviceAccountName: {PIPELINE} in the workflow: that account may tell what became of a step, and no "
+            "more",
             **pod_rules(),
         },
         variables={

@@ -9,6 +9,7 @@ from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
 MEMBER, VIEWER, QUEUES, ROUTES = "gen:team-member", "gen:team-viewer", "gen:queue-reader", "gen:team-routes"
+PIPELINES, STEPS = "gen:team-pipelines", "gen:pipeline-steps"
 # Made by Kueue's chart: it grows with the kinds of jobs that Kueue knows.
 KUEUE_USER = "kueue-batch-user-role"
 READ = ["get", "list", "watch"]
@@ -18,9 +19,10 @@ def roles(jobs: Jobs) -> tuple[Manifest, ...]:
     """Return the roles, the same on every cluster: with jobs of operators people may do what they may with autoscalers,
     and what such jobs are made from they may see.
     """
-    member, viewer, router, reader = read_objects("tenants/roles.yaml")
+    member, viewer, router, *pipelines, reader = read_objects("tenants/roles.yaml")
     shared = [rule(one.group, list(one.cluster_templates), READ) for one in sorted_kinds(jobs) if one.cluster_templates]
-    return with_jobs(member, jobs), with_jobs(viewer, jobs), router, {**reader, "rules": [*reader["rules"], *shared]}
+    people = (with_jobs(member, jobs), with_jobs(viewer, jobs), router, *pipelines)
+    return *people, {**reader, "rules": [*reader["rules"], *shared]}
 
 
 def with_jobs(role: Manifest, jobs: Jobs) -> Manifest:
@@ -44,6 +46,7 @@ def bindings(team: Team) -> list[Manifest]:
         ("queue-users", KUEUE_USER, members),
         ("viewers", VIEWER, viewers),
         ("routes", ROUTES, members if team.hosts else []),
+        ("pipelines", PIPELINES, members if team.pipelines else []),
     )
     return [
         binding({"name": name, "namespace": team.name}, "ClusterRole", role, people)

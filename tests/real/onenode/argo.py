@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import yaml
-from apiserver import SHARED, programs
+from apiserver import SHARED, programs, sources
 from twin.plane import Plane
 
 from generator.components.argo_workflows import NAMESPACE, argo_workflows
@@ -38,8 +38,33 @@ def argo(api: Plane, node: Node, cluster: Cluster, metrics: int = 0) -> Iterator
     tools |= {"/usr/bin/mc": Path(mc), "/etc/ssl/openssl.cnf": b""}
     node.load(image(node.folder / "client.tar", CLIENT, tools, Env=["PATH=/usr/bin"]), *references(CLIENT_IMAGE))
     install(api, cluster, metrics)
+    with controller_as(api, controller, api.address.kubeconfig("admin")):
+        yield
+
+
+@contextlib.contextmanager
+def alone(api: Plane, cluster: Cluster) -> Iterator[None]:
+    """Run the controller with the account and the rights that upstream gives it, until the block ends. Its pods are
+    simulated: nobody runs an executor.
+    """
+    (controller,) = programs("workflow-controller")
+    install(api, cluster, host=False)
+    for name in ("clusterrole", "clusterrolebinding"):
+        folder = sources("argo-workflows") / "cluster-install-no-crds" / "workflow-controller-rbac"
+        one = yaml.safe_load((folder / f"workflow-controller-{name}.yaml").read_bytes())
+        for subject in one.get("subjects", []):
+            subject["namespace"] = NAMESPACE
+        api.apply(one)
+    api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "argo", "namespace": NAMESPACE}})
+    with controller_as(api, controller, api.account(NAMESPACE, "argo")):
+        yield
+
+
+@contextlib.contextmanager
+def controller_as(api: Plane, controller: str, kubeconfig: Path) -> Iterator[None]:
+    """Run the controller until the block ends."""
     folder = api.address.folder / "workflow-controller"
-    words = [controller, f"--kubeconfig={api.address.kubeconfig('admin')}", f"--namespace={NAMESPACE}"]
+    words = [controller, f"--kubeconfig={kubeconfig}", f"--namespace={NAMESPACE}"]
     env = {"LEADER_ELECTION_DISABLE": "true", "DEFAULT_REQUEUE_TIME": "1s"}
     log = folder / "env.log"
     with running(folder, words, lambda: STARTED in log.read_text(), **env) as process:
@@ -55,9 +80,9 @@ def references(name: str) -> list[str]:
     return [tagged, f"{tagged.rpartition(':')[0]}@{digest}", name] if digest else [name]
 
 
-def install(api: Plane, cluster: Cluster, metrics: int = 0) -> None:
+def install(api: Plane, cluster: Cluster, metrics: int = 0, *, host: bool = True) -> None:
     """Apply the definitions of upstream and the configuration of gen. Only what a machine without a pod network needs
-    is said otherwise.
+    is said otherwise, where pods really run on the `host`.
     """
     files = sorted((SHARED / "argo-workflows" / "v4.0.2" / "crds").iterdir())
     definitions = [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in files]
@@ -71,7 +96,8 @@ def install(api: Plane, cluster: Cluster, metrics: int = 0) -> None:
     data = dict(patch.operations[0]["value"])
     executor, defaults = json.loads(data["executor"]), json.loads(data["workflowDefaults"])
     data["executor"] = json.dumps(executor | {"image": EXECUTOR})
-    data["workflowDefaults"] = json.dumps({"spec": defaults["spec"] | {"hostNetwork": True}})
+    if host:
+        data["workflowDefaults"] = json.dumps({"spec": defaults["spec"] | {"hostNetwork": True}})
     told = json.loads(data["metricsConfig"]) | {"port": metrics}
     data["metricsConfig"] = json.dumps(told if metrics else {"enabled": False})
     metadata = {"name": name, "namespace": NAMESPACE}

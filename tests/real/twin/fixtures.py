@@ -146,10 +146,12 @@ def twin_of(
     cluster: str,
     folder: Path,
     operators: Mapping[str, Operator] = MappingProxyType({}),
+    definitions: tuple[str, ...] = (),
     **told: str,
 ) -> Iterator[Twin]:
     """Run a rendered cluster, with the operators of some components, which are `told` more variables. Their kinds are
-    there before Kueue starts: it looks for those that come later ever more seldom, every two minutes at last.
+    there before Kueue starts: it looks for those that come later ever more seldom, every two minutes at last. So are
+    `definitions` of more kinds: a quota that counts what is defined after it lets none in for minutes.
     """
     last = ("training-runtimes",) if "trainer" in operators else ()
     charted = [name for name, one in operators.items() if not one.made]
@@ -161,9 +163,10 @@ def twin_of(
         for one in machines:
             assert api.create(one, dry=False) == (201, "")
         made = Twin(api, rendered, machines)
-        for component, definitions in OTHERS.items():
+        api.install(*definitions)
+        for component, folder_of in OTHERS.items():
             if (repository / "overlays" / cluster / component).exists():
-                api.install(definitions)
+                api.install(folder_of)
         for component in FIRST:
             made.install(component)
         for component, each in operators.items():
