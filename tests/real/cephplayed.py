@@ -9,7 +9,7 @@ import errno
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -113,21 +113,28 @@ class Ceph:
 
 @contextlib.contextmanager
 def answering(steps: "Steps", ceph: Ceph) -> Iterator[Ceph]:
-    """End the pods that ask, until the block ends, each with Ceph's answer as its last words."""
+    """Answer for Ceph, until the block ends."""
+    with played(steps, f"{PODS}?labelSelector=app.kubernetes.io%2Fname%3Dask-ceph", ceph.answer):
+        yield ceph
+
+
+@contextlib.contextmanager
+def played(steps: "Steps", pods: str, answer: Callable[[list[str]], Answer]) -> Iterator[None]:
+    """End the pods that ask, until the block ends, each with an answer as its last words."""
     ends = threading.Event()
 
     def play(own: "Steps") -> None:
         while not ends.is_set():
-            for pod in own.api.items(f"{PODS}?labelSelector=app.kubernetes.io%2Fname%3Dask-ceph"):
+            for pod in own.api.items(pods):
                 if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
-                    end(own, pod, *ceph.answer(pod["spec"]["containers"][0]["args"]))
+                    end(own, pod, *answer(pod["spec"]["containers"][0]["args"]))
             time.sleep(0.1)
 
     with steps.beside() as own:
         player = threading.Thread(target=play, args=(own,))
         player.start()
         try:
-            yield ceph
+            yield
         finally:
             ends.set()
             player.join()
@@ -141,4 +148,5 @@ def end(steps: "Steps", pod: dict[str, Any], code: int, said: str) -> None:
         "phase": "Failed" if code else "Succeeded",
         "containerStatuses": [{**container, "restartCount": 0, "state": state}],
     }
-    steps.status(f"{PODS}/{pod['metadata']['name']}", status)
+    metadata = pod["metadata"]
+    steps.status(f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}", status)

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from twin.nodes import Object
     from twin.plane import Plane
 
-MIRRORED = "mirror.example.org/library/python:3"
+MIRRORED = "docker.io/library/python:3"
+"""Of the repository that is rendered, and not of its version: the image of a pod that began before an upgrade."""
 NODES = "/api/v1/nodes"
 OPERATIONS = {
     "expansion": EXPANSION,
@@ -289,7 +290,7 @@ class Steps:
     def deployment(self, space: str, name: str, node: str = "", **more: Any) -> None:
         """Let somebody run one pod: on a node alone where it is named, as Rook does."""
         labels = {"app": more.get("app", name), "one": name, **more.get("labels", {})}
-        pod: Object = {"containers": [{"name": "main", "image": "registry.example.org/any:1"}]}
+        pod: Object = {"containers": [{"name": "main", "image": more.get("image", "registry.example.org/any:1")}]}
         pod["tolerations"] = [{"key": key, "operator": "Exists"} for key in more.get("tolerates", ())]
         if node:
             pod["nodeSelector"] = {"kubernetes.io/hostname": node}

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from cephplayed import Ceph, Osd, answering
+from minioplayed import Minio, minio_answering
 from nodesite import audited, control_plane
-from nodesteps import MIRRORED, NODES, Steps, cordoned, etcd, of_parts, silent, unused
+from nodesteps import NODES, Steps, cordoned, etcd, of_parts, silent, unused
 from reference import load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -27,6 +28,7 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 NOWHERE = "127.210.250.11"
 """An address at which nothing answers at kubelet's port, as long as a test sees to that."""
 SERVERS = "/api/v1/namespaces/minio/pods"
+OPERATOR, OTHER = "docker.io/rook/ceph:v1.20.6", "docker.io/rook/ceph:v1.20.7"
 ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
 
 
@@ -76,7 +78,7 @@ def operator(steps: Steps) -> Steps:
     """Rook's operator, of which the Jobs take the image, and the account that they run as."""
     metadata = {"name": "rook-ceph-default", "namespace": ROOK}
     steps.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator")
+    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image=OPERATOR)
     return steps
 
 
@@ -159,13 +161,23 @@ def test_what_cannot_be_replaced_is_refused_and_nothing_is_changed(steps: Steps)
     assert not cordoned(steps, "gpu-12")
 
 
-def test_a_server_of_minio_is_replaced_while_the_others_are_there(steps: Steps) -> None:
+@pytest.fixture
+def minio(steps: Steps) -> Iterator[Minio]:
+    with minio_answering(steps, load("ml50")) as made:
+        yield made
+
+
+def test_a_server_of_minio_is_replaced_while_the_others_are_there(steps: Steps, minio: Minio) -> None:
     waiting = {"nodeSelector": {"no": "where"}}
     server(steps, "minio-0", **waiting)
     server(steps, "minio-1", nodeName="nas-2")
     said = steps.refused("replacement", "preflight", "nas-2")
     assert "minio-0 of MinIO is not Ready: with another server away nothing is written" in said
     steps.api.request("DELETE", f"{SERVERS}/minio-0?gracePeriodSeconds=0")
+    minio.heals = ["minio-2.minio-hl.minio.svc:9000/export-1"]
+    said = steps.refused("replacement", "preflight", "nas-2")
+    assert "of the drives of MinIO http://minio-2.minio-hl.minio.svc:9000/export-1 is healed: wait" in said
+    minio.heals = ["minio-1.minio-hl.minio.svc:9000/export-1"]
     steps.good("replacement", "preflight", "nas-2")
     # The run is done again once the node is empty: its own server waits for it, and may, with all others there.
     steps.api.request("DELETE", f"{SERVERS}/minio-1?gracePeriodSeconds=0")
@@ -174,6 +186,16 @@ def test_a_server_of_minio_is_replaced_while_the_others_are_there(steps: Steps) 
     assert "going on with the change of nas-2" in steps.good("replacement", "preflight", "nas-2")
     server(steps, "minio-2", **waiting)
     assert "minio-1, minio-2 of MinIO is not Ready" in steps.refused("replacement", "preflight", "nas-2")
+    # The new machine: its drives are healed, which may take days.
+    assert "MinIO's server is not Ready on nas-2" in steps.refused("replacement", "heal", "nas-2", STORAGE_SECONDS="1")
+    steps.api.request("DELETE", f"{SERVERS}/minio-1?gracePeriodSeconds=0")
+    steps.api.wait("it has gone", lambda: steps.api.get(f"{SERVERS}/minio-1") is None)
+    server(steps, "minio-1", nodeName="nas-2")
+    said = steps.refused("replacement", "heal", "nas-2", HEAL_SECONDS="1")
+    assert "minio-1.minio-hl.minio.svc:9000/export-1 is healed. `mc admin heal` tells how it goes" in said
+    minio.heals = []
+    assert "none is healed any more" in steps.good("replacement", "heal", "nas-2")
+    assert "gpu-12 has no drives of MinIO" in steps.good("replacement", "heal", "gpu-12")
     for name in ("minio-1", "minio-2"):
         steps.api.request("DELETE", f"{SERVERS}/{name}?gracePeriodSeconds=0")
     steps.api.request("DELETE", record("node-replacement-nas-2"))
@@ -424,7 +446,7 @@ def test_a_disk_that_is_none_or_has_nowhere_to_go_is_refused(operator: Steps) ->
 def test_jobs_that_ask_ceph_are_of_the_image_of_the_operator(operator: Steps) -> None:
     steps = operator
     name = f"/apis/apps/v1/namespaces/{ROOK}/deployments/rook-ceph-operator"
-    change = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": MIRRORED}]
+    change = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": OTHER}]
     assert steps.api.request("PATCH", name, change, patch="json-patch+json")[0] == 200
     seen: list[str] = []
 
@@ -438,7 +460,7 @@ def test_jobs_that_ask_ceph_are_of_the_image_of_the_operator(operator: Steps) ->
 
     with answering(steps, Watched({})):
         steps.refused("osd_replacement", "preflight", "cpu-27", OSD="5")
-    assert {*seen} == {MIRRORED}
+    assert {*seen} == {OTHER}
 
 
 @pytest.mark.usefixtures("operator")

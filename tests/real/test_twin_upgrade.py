@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from minioplayed import minio_answering
 from nodesteps import NODES, Steps, asked, audit_policy, of_parts, unused
 from reference import ROOT, load
 from upgradesite import ANSWERED, ASKED, NEW, OLD, SYSTEM, Machines, Object, Site, Watcher, ready
@@ -56,6 +57,7 @@ def whole(log: Path) -> Iterator[Site]:
         steps.ceph("HEALTH_OK")
         made = Site(steps)
         made.prepare((RBD_DRIVER, CEPHFS_DRIVER))
+        made.drives = stack.enter_context(minio_answering(steps, load("ml50")))
         yield made
 
 
@@ -334,6 +336,11 @@ def test_hosts_of_ceph_and_minio_wait_until_copies_are_whole(site: Site, steps: 
         said = steps.refused("upgrade", "workers", POOLS="nas", STORAGE_SECONDS="1")
         assert "not all servers of MinIO are Ready before nas-1 may be away: minio" in said
         steps.patch(kept, {"spec": {"replicas": 4}})
+        site.drives.heals = ["minio-2.minio-hl.minio.svc:9000/export-1"]
+        said = steps.refused("upgrade", "workers", POOLS="nas", STORAGE_SECONDS="1")
+        assert "the drives of MinIO are not whole before nas-1 may be away: http://minio-2." in said
+        assert "/export-1 is healed: wait, mend it, or leave its nodes" in steps.refused("upgrade", "gate")
+        site.drives.heals = []
     assert machines.asks == []
     assert site.held() == set()
 

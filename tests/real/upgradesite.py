@@ -10,6 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from minioplayed import Minio
 from nodesteps import NODES, Steps
 
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
@@ -170,6 +171,7 @@ class Site:
 
     def __init__(self, steps: Steps) -> None:
         self.steps, self.api = steps, steps.api
+        self.drives = Minio()
 
     def prepare(self, drivers: tuple[str, ...]) -> None:
         """Let be there what an upgrade looks at besides nodes."""

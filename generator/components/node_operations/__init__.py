@@ -5,6 +5,7 @@ from generator.components.component import Component, Namespace, Operation, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.minio.layout import NAMESPACE as MINIO
+from generator.components.node_operations.admission import policies
 from generator.components.node_operations.facts import config_maps, upgrade_facts
 from generator.components.node_operations.names import LEASES, NAMESPACE
 from generator.components.node_operations.rights import rights
@@ -39,7 +40,7 @@ def node_operations(cluster: Cluster) -> Component:
         version="v1",
         namespaces=(Namespace(NAMESPACE),),
         base=read_objects("node_operations/base.yaml"),
-        objects=(*config_maps(cluster), upgrade_facts(cluster), *rights(cluster)),
+        objects=(*config_maps(cluster), upgrade_facts(cluster), *policies(cluster), *rights(cluster)),
         operations=(Operation(name=NAMESPACE, templates=templates),),
         needs=("argo-workflows", *ceph, *objects),
     )
@@ -60,7 +61,11 @@ DEFINITION = Definition(
     absence="there are no backups, and nobody looks after GPUs",
     namespaces=(NAMESPACE,),
     reach=(ROOK, MINIO, BACKUPS, LEASES),
-    own_kinds=CLUSTER_ROLES,
+    own_kinds=(
+        *CLUSTER_ROLES,
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+    ),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "

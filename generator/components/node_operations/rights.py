@@ -74,7 +74,9 @@ def _inside(cluster: Cluster) -> Iterator[Manifest]:
     if cluster.storage.objects:
         yield from _bound(DRIVE_REPLACEMENT, [rule("", ["nodes"], ["get"])])
         yield from _bound(DRIVE_REPLACEMENT, [*_asking()], namespace=MINIO)
-        yield from _bound(UPGRADE, [rule("apps", ["statefulsets"], ["list"])], namespace=MINIO)
+        asked = rule("batch", ["jobs"], ["create", "delete", "get"])
+        yield from _bound(UPGRADE, [rule("apps", ["statefulsets"], ["list"]), asked], namespace=MINIO)
+        yield from _bound(REPLACEMENT, [asked], namespace=MINIO)
     if etcd_backup.DEFINITION.wanted(cluster):
         yield from _bound(UPGRADE, [rule("argoproj.io", ["workflows"], ["list"])], namespace=BACKUPS)
 

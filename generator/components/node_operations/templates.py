@@ -21,9 +21,10 @@ from generator.components.static import read_objects, read_text
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
-    "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py", "expansion.py",
-    "fencing.py", "members.py", "offering.py", "osd_replacement.py", "osds.py", "placing.py", "planning.py",
-    "reaching.py", "records.py", "removal.py", "replacement.py", "trying.py", "upgrade.py", "upgrading.py",
+    "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py", "drives.py",
+    "expansion.py", "fencing.py", "members.py", "offering.py", "osd_replacement.py", "osds.py", "placing.py",
+    "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "stores.py", "trying.py", "upgrade.py",
+    "upgrading.py",
 )  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
@@ -42,7 +43,7 @@ def scripts() -> Manifest:
             **files,
             "burn-in.json": json.dumps(burn_in_job(), indent=1),
             "ask-ceph.json": json.dumps(ask_ceph_job(), indent=1),
-            "ask-minio.sh": read_text("node_operations/ask-minio.sh"),
+            "ask-minio.json": json.dumps(ask_minio_job(), indent=1),
         },
     }
 
@@ -57,6 +58,16 @@ def ask_ceph_job() -> Manifest:
     """Return the Job that runs one command of Ceph, as yet without the command and its image: Rook's operator's."""
     (made,) = read_objects("node_operations/ask-ceph-job.yaml")
     return made
+
+
+def ask_minio_job() -> Manifest:
+    """Return the Job that asks MinIO, as yet without the question and what its pod has of MinIO's setup."""
+    (made,) = read_objects("node_operations/ask-minio-job.yaml")
+    (container,) = made["spec"]["template"]["spec"]["containers"]
+    command = ["sh", "-c", read_text("node_operations/ask-minio.sh"), "ask"]
+    pod = {"containers": [{**container, "command": command}]}
+    template = {**made["spec"]["template"], "spec": pod}
+    return {**made, "spec": {**made["spec"], "template": template}}
 
 
 @cache
