@@ -17,7 +17,7 @@ from generator.components.acceptance.templates import programs, scripts
 pytestmark = pytest.mark.frameworks
 
 
-def pods(folder: Path, change: tuple[str, str] = ("", "")) -> tuple[list[int], list[str]]:
+def pods(folder: Path, change: tuple[str, str] = ("", ""), **more: str) -> tuple[list[int], list[str]]:
     """Run both pods, the first later than the other, whose program is changed; their exit codes and words."""
     home = os.environ.get("GEN_PYTORCH")
     if home is None:
@@ -34,7 +34,7 @@ def pods(folder: Path, change: tuple[str, str] = ("", "")) -> tuple[list[int], l
         told = {"PODS": "2", "GPUS": "1", "SIZE": "4M", "PATIENCE": "60", "PORT": str(port), "MEET": "127.0.0.1"}
         here = {"JOB_COMPLETION_INDEX": str(index), "OWN_NAME": f"run-nccl-{index}", "SUBDOMAIN": "run-nccl"}
         loopback = {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "HOME": str(own), "CUDA_VISIBLE_DEVICES": ""}
-        env = {"PATH": f"{home}:{os.environ['PATH']}", **told, **here, **loopback}
+        env = {"PATH": f"{home}:{os.environ['PATH']}", **told, **here, **loopback, **(more or {"ON_CPUS": "1"})}
         argv = ["sh", str(own / "torch_reduce.sh")]
         begun.append(
             subprocess.Popen(argv, env=env, cwd=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -78,3 +78,11 @@ def test_a_process_that_ends_ends_the_other_and_says_why(tmp_path: Path, output:
     assert all(codes), said
     _, wrong = output.read(said[0], 2, [], infiniband=False)
     assert wrong == ["it ended before its result: process 1: RuntimeError: CUDA out of memory"]
+
+
+def test_an_image_whose_pytorch_sees_no_gpu_is_not_measured_on_cpus(tmp_path: Path, output: Any) -> None:
+    codes, said = pods(tmp_path, NOTHING="")
+    assert all(codes), said
+    values, wrong = output.read(said[1], 2, [], infiniband=False)
+    assert (values, len(wrong)) == ({}, 1)
+    assert wrong[0].endswith("RuntimeError: PyTorch sees no GPU: is that of the image built with CUDA?")
