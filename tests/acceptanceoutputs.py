@@ -1,6 +1,6 @@
 """What the programs of acceptance print: forms as the real ones write them (nccl-tests 2.17, NCCL 2.28, perftest 6),
-with the numbers that a test wants. In `components/acceptance_outputs/`: what fio 3.33 printed, and what the test of
-object stores said of a real MinIO.
+with the numbers that a test wants. In `components/acceptance_outputs/`: what fio 3.33 printed, what the test of
+object stores said of a real MinIO, and what the all-reduce by PyTorch said on two CPUs.
 """
 
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "components/acceptance_outputs"
 GOOD_FIO = (FOLDER / "fio-good.txt").read_text()
 GOOD_OBJECTS = (FOLDER / "objects-good.txt").read_text()
+GOOD_TORCH = (FOLDER / "torch-good.txt").read_text()
 NO_DIRECT = (FOLDER / "fio-no-direct.txt").read_text()
 
 HEAD = """\

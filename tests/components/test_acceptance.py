@@ -111,12 +111,29 @@ def test_what_a_pool_cannot_have_is_told_with_the_reason(cluster: Cluster) -> No
         storage=structs.replace(cluster.storage, scratch=None, ceph=None, objects=None),
     )
     found = of_pool(plain, "gpu-training")
-    assert set(found["absent"]) == set(TESTS)
-    assert "mpi-operator" in found["absent"]["nccl"]
+    assert set(found["absent"]) == set(TESTS) - {"nccl"}
     assert (found["infiniband"], found["thresholds"]) == (False, {})
-    assert jobs(plain, "gpu-training") == {}
+    assert set(jobs(plain, "gpu-training")) == {"nccl"}
+
+
+def test_without_mpi_the_all_reduce_is_a_gang_that_torchrun_starts(cluster: Cluster) -> None:
     classless = with_(cluster, scheduling=structs.replace(cluster.scheduling, priorities={}))
-    assert "priority" in of_pool(classless, "gpu-training")["absent"]["nccl"]
+    for other in (with_(cluster, frameworks=()), classless):
+        job = jobs(other, "gpu-training")["nccl"]
+        assert refused({**job, "metadata": job["metadata"] | {"name": "one"}}, CRDS) == []
+        spec, (pod,) = job["spec"], specs(job)
+        assert (job["kind"], spec["completionMode"], spec["backoffLimit"]) == ("Job", "Indexed", 0)
+        assert job["metadata"]["annotations"]["scheduling.volcano.sh/group-min-member"] == "12"
+        assert "kueue.x-k8s.io/queue-name" in job["metadata"]["labels"]
+        (container,) = pod["containers"]
+        env = {one["name"]: one.get("value") for one in container["env"]}
+        assert (env["GPUS"], container["resources"]["limits"][GPU]) == ("8", "8")
+        assert (env["NCCL_IB_HCA"], env["NCCL_DEBUG"], env["SIZE"]) == ("=mlx5_0,mlx5_1", "INFO", "8G")
+        assert pod["subdomain"] == "", "the steps put in the Service by which the pods meet"
+        read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", programs()["data"]["torch_reduce.sh"]))
+        read |= set(re.findall(r'environ\["(\w+)"', programs()["data"]["torch_reduce.py"]))
+        by_others = {"OWN_NAME", "SAID", "MEET", "SUBDOMAIN", "PODS", "JOB_COMPLETION_INDEX", "LOCAL_RANK", "RANK"}
+        assert read - by_others <= set(env)
 
 
 def test_its_queue_owns_nothing_and_stops_nobody(cluster: Cluster) -> None:
@@ -336,9 +353,43 @@ def test_an_image_without_the_programs_says_so(pod: Pod) -> None:
         ("pairs.sh", "no ib_write_bw"),
         ("disks.sh", "no fio"),
         ("all_reduce.sh", "no all_reduce_perf"),
+        ("torch_reduce.sh", "no torchrun"),
     ):
         done = pod.run(program, PATH=os.environ["PATH"].partition(":")[0] + ":/usr/bin:/bin")
         assert (done.returncode, told in done.stderr) == (127, True), done
+
+
+TOLD = {"OWN_NAME": "run-nccl-1", "SUBDOMAIN": "run-nccl", "JOB_COMPLETION_INDEX": "1", "PODS": "2", "GPUS": "8"}
+
+
+def test_torchrun_meets_at_the_first_pod_as_soon_as_it_has_a_name(pod: Pod) -> None:
+    pod.has("torchrun", 'echo "$@"')
+    # Knows the name when it is asked for the second time.
+    pod.has("python3", 'echo "$3" >>"$OUT/asked"; [ "$(wc -l <"$OUT/asked")" = 2 ]')
+    done = pod.run("torch_reduce.sh", **TOLD, PATIENCE="20", PORT="29500")
+    assert done.stdout.split() == [
+        "--nnodes=2", "--nproc_per_node=8", "--node_rank=1", "--max_restarts=0",
+        "--master_addr=run-nccl-0.run-nccl", "--master_port=29500", f"{pod.folder}/torch_reduce.py",
+    ]  # fmt: skip
+    assert (pod.folder / "asked").read_text().split() == ["run-nccl-0.run-nccl"] * 2
+    pod.has("python3", "exit 1")
+    done = pod.run("torch_reduce.sh", **TOLD, PATIENCE="1", PORT="29500")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "run-nccl-0.run-nccl has had no address for 1 s\n"
+
+
+@pytest.mark.parametrize(
+    ("does", "last"),
+    [
+        ('echo "process 9: RuntimeError: CUDA out of memory" >"$SAID"', "process 9: RuntimeError: CUDA out of memory"),
+        (":", "a process was killed or ended without a word, torchrun with 3: see what stands above"),
+    ],
+)
+def test_why_a_process_ended_is_the_last_that_is_said(pod: Pod, does: str, last: str) -> None:
+    pod.has("python3", "exit 0")
+    pod.has("torchrun", f"{does}; echo =====; exit 3")
+    done = pod.run("torch_reduce.sh", **TOLD, PATIENCE="1", PORT="29500")
+    assert (done.returncode, done.stdout.splitlines()) == (3, ["=====", last])
 
 
 def test_each_volume_is_tried_and_left_as_it_was(pod: Pod) -> None:

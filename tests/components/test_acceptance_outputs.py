@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from acceptanceoutputs import ALONE, FAILED_PAIR, GOOD_FIO, GOOD_OBJECTS, NO_DIRECT, nccl, pair
+from acceptanceoutputs import ALONE, FAILED_PAIR, GOOD_FIO, GOOD_OBJECTS, GOOD_TORCH, NO_DIRECT, nccl, pair
 
 from generator.components.acceptance.templates import scripts
 
@@ -70,6 +70,37 @@ def test_a_slow_all_reduce_is_told_with_the_threshold(step: Any) -> None:
 def test_what_is_wrong_fails_whatever_the_speed(step: Any, said: str, told: str) -> None:
     _, wrong = judged(step, "nccl", said.replace("88.4", "400.0"))
     assert any(told in one for one in wrong), wrong
+
+
+def torch(step: Any, said: str, **pool: Any) -> tuple[Any, list[str]]:
+    """Judge what the pods of an all-reduce by PyTorch say: all in the log of the first, NCCL's in those of all."""
+    return judged(step, "nccl", said, "NCCL version 2.28.7+cuda13.0\n", **{"gpus": 1, "infiniband": False, **pool})
+
+
+def test_an_all_reduce_by_pytorch_is_judged_alike(step: Any) -> None:
+    before = tuple({"figures": {"all-reduce of 2 GPUs": {"nccl-gbytes": 0.1}}, "wrong": []} for _ in range(2))
+    figures, wrong = torch(step, GOOD_TORCH)
+    (measured,) = figures["all-reduce of 2 GPUs"].values()
+    assert wrong == [f"all-reduce of 2 GPUs: {measured:g} GB/s of bus bandwidth, less than 80 (nccl-gbytes)"]
+    average = f"# Avg bus bandwidth    : {measured:g}"
+    fast = GOOD_TORCH.replace(average, "# Avg bus bandwidth    : 88.4")
+    assert fast != GOOD_TORCH
+    assert torch(step, fast, before=before) == ({"all-reduce of 2 GPUs": {"nccl-gbytes": 88.4}}, [])
+    *_, row, bounds, _ = fast.splitlines()
+    for good, bad, told in (
+        (row, row[:-1] + "7", "7 values are wrong sums"),
+        (bounds, bounds.replace("0 OK", "9 FAILED"), "9 values are wrong sums"),
+        ("on run-nccl-1", "", "1 of 2 GPUs took part"),
+        ("# Avg", "", "it ended before its result"),
+    ):
+        assert good in fast
+        assert any(told in one for one in torch(step, fast.replace(good, bad))[1]), told
+    lost = "".join(fast.splitlines(keepends=True)[:3])
+    died = lost + "=====\nprocess 1: RuntimeError: NCCL error: unhandled system error\n"
+    assert torch(step, lost, infiniband=True)[1][0].startswith("no line says by which way")
+    assert judged(step, "nccl", died, gpus=1, infiniband=False)[1] == [
+        "it ended before its result: process 1: RuntimeError: NCCL error: unhandled system error"
+    ]
 
 
 def test_ways_of_plugins_and_merged_links_are_infiniband(step: Any) -> None:

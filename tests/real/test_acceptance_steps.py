@@ -110,6 +110,12 @@ class Site:
         unqueued = {**stray, "spec": {"template": {"spec": pod}}}
         self.api.wait("the policies hold", lambda: self.api.create(unqueued)[0] == 422)
 
+    def renew(self, cluster: Cluster) -> None:
+        """Store what pools are tried by, and what the steps may, as another cluster file says."""
+        for one in acceptance(cluster).objects:
+            if one["kind"] in ("ConfigMap", "Role"):
+                self.api.apply(one)
+
     def node(self, name: str, port: int) -> None:
         """Let a node be there whose kubelet answers on loopback."""
         self.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
@@ -127,6 +133,15 @@ class Site:
         assert code == 201, answer
         (self.folder / "token").write_text(answer["status"]["token"])
         (self.folder / "ca.crt").write_bytes(self.api.certificate.read_bytes())
+
+    def may_ask_for_mpijobs(self) -> bool:
+        """Tell whether the account of the steps may."""
+        what = {"group": "kubeflow.org", "resource": "mpijobs", "verb": "list", "namespace": JOBS}
+        spec = {"user": f"system:serviceaccount:{ACCOUNT}", "resourceAttributes": what}
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        code, answer = self.api.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
+        assert code == 201, answer
+        return bool(answer["status"]["allowed"])
 
     def status(self, path: str, status: Object) -> None:
         """Set what only controllers say of an object."""
@@ -236,15 +251,20 @@ def condition(kind: str) -> Object:
     )
 
 
+def tried(**changes: Any) -> Cluster:
+    """Return ml50 with what tries its pools, and with changes."""
+    image = Acceptance(image="registry.ml50.example.org/platform/acceptance:2026.11")
+    return structs.replace(load("ml50"), acceptance=image, **changes)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     from apiserver import start
 
     folder = tmp_path_factory.mktemp("steps")
-    image = Acceptance(image="registry.ml50.example.org/platform/acceptance:2026.11")
     with start(folder, *flags(folder, ACCOUNT)) as api, kubelet(api.certificate) as port:
         made = Site(api, folder)
-        made.install(structs.replace(load("ml50"), acceptance=image), port)
+        made.install(tried(), port)
         yield made
 
 
@@ -358,6 +378,22 @@ def test_a_job_that_finds_no_room_is_told_with_the_queue_s_words(site: Site) -> 
     assert "pairs" not in records(site, run)
     code, said = site.step(run, "verdict", TESTS="pairs")
     assert (code, "it has no result" in said) == (2, True), said
+
+
+def test_without_the_mpi_operator_a_job_does_it_and_nobody_asks_for_mpijobs(site: Site) -> None:
+    site.renew(tried(frameworks=()))
+    site.api.wait("the right is gone", lambda: not site.may_ask_for_mpijobs())
+    try:
+        run, tests = site.run(), {"TESTS": "nccl"}
+        play = partial(site.play, run, "nccl", [nccl(91.0, nodes=3), "", ""])
+        code, said = site.step(run, "nccl", play, **tests)
+        assert (code, "nccl: passed" in said) == (0, True), said
+        code, said = site.step(run, "report", **tests)
+        assert (code, f"Job {run}-nccl is taken away" in said) == (0, True), said
+        assert f"Service {run}-nccl is taken away" in said
+    finally:
+        site.renew(tried())
+        site.api.wait("the right is back", site.may_ask_for_mpijobs)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, PROGRAMS, labels
-from generator.components.acceptance.pools import GIB, Tried, absent, shared_classes
+from generator.components.acceptance.pools import GIB, Tried, absent, runs_mpi, shared_classes
 from generator.components.acceptance.queue import priority
 from generator.components.acceptance.stores import TEST, stores, volume
 from generator.components.common import POOL
@@ -25,6 +25,8 @@ SECONDS_OF_DISK, SECONDS_OF_LINK, SECONDS_OF_OBJECTS = "60", "10", "30"
 SIZE_OF_FILE = 64 * GIB
 # As big as the parts of checkpoints and of backups; all clients together less than half of their room.
 SIZE_OF_OBJECT, MOST_OBJECTS = 64 * 2**20, 8 * GIB
+PORT = 29500
+"""Where torchrun's processes meet, as it has it by itself."""
 CLIENTS = 3
 """How many pods use the shared tiers at once: enough to see them, few enough that others go on working."""
 
@@ -37,7 +39,20 @@ def jobs(cluster: Cluster, one: Tried) -> dict[str, Manifest]:
 
 
 def all_reduce(cluster: Cluster, one: Tried) -> Manifest:
-    """Return the MPIJob of one all-reduce over all GPUs."""
+    """Return the job of one all-reduce over all GPUs: nccl-tests where the cluster runs MPIJobs, else PyTorch."""
+    return by_mpi(cluster, one) if runs_mpi(cluster) else by_torchrun(cluster, one)
+
+
+def by_torchrun(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the Job whose pods meet at the first of them, by the names that a Service gives them."""
+    told = {"SIZE": _message(one), "GPUS": str(one.each), "PORT": str(PORT), "NCCL_DEBUG": "INFO"}
+    env = _environment(one) | told | {"PATIENCE": str(cluster.scheduling.start_minutes * 60)}
+    spec = _pod(cluster, one, env, command=["sh", f"{PROGRAM}/torch_reduce.sh"])
+    return _indexed(cluster, len(one.machines), {"subdomain": "", **spec})
+
+
+def by_mpi(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the MPIJob."""
     env = _environment(one) | {"SSH": mpi_operator.KEYS, "SIZE": _message(one), "NCCL_DEBUG": "INFO"}
     launch = {"command": ["sh", f"{PROGRAM}/launch.sh"], "args": ["sh", f"{PROGRAM}/all_reduce.sh"]}
     worker = _pod(cluster, one, env, command=["sh", f"{PROGRAM}/worker.sh"])

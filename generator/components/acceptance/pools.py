@@ -87,13 +87,14 @@ def shared_classes(cluster: Cluster) -> tuple[str, ...]:
     return (*blocks, *files, *((nfs.storage_class,) if nfs else ()))
 
 
+def runs_mpi(cluster: Cluster) -> bool:
+    """Tell whether an MPIJob can be tried: something runs them, and there are priority classes, for it names one."""
+    return bool(mpi_operator.DEFINITION.wanted(cluster)) and priority(cluster) is not None
+
+
 def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
     """Return the tests that this pool cannot have, each with the reason."""
     found = {}
-    if not mpi_operator.DEFINITION.wanted(cluster):
-        found["nccl"] = "nothing runs MPIJobs here: frameworks do not name mpi-operator"
-    elif priority(cluster) is None:
-        found["nccl"] = "there are no priority classes (scheduling.priorities), and an MPIJob names one"
     if not one.hcas:
         found["pairs"] = "its nodes have no HCAs in a fabric, or not all the same"
     elif len(one.machines) < 2:

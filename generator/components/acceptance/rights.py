@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, NAMESPACE, labels
+from generator.components.acceptance.pools import runs_mpi
 from generator.components.component import Manifest
 from generator.components.rbac import binding, role, rule
 from generator.model.cluster import Cluster
@@ -13,7 +14,7 @@ VERBS = ("create", "delete", "get", "list")
 
 def rights(cluster: Cluster) -> Iterator[Manifest]:
     """Yield the role in the jobs' namespace and its binding."""
-    mpi = [rule(mpi_operator.GROUP, ["mpijobs"], VERBS)] if mpi_operator.DEFINITION.wanted(cluster) else []
+    mpi = [rule(mpi_operator.GROUP, ["mpijobs"], VERBS)] if runs_mpi(cluster) else []
     metadata = {"name": NAMESPACE, "namespace": JOBS, "labels": labels()}
     rules = [
         rule("batch", ["jobs"], VERBS),

@@ -18,7 +18,15 @@ FILES = (
     "perftest_output.py",
     "running.py",
 )
-IN_PODS = ("all_reduce.sh", "disks.conf", "disks.sh", "object_stores.py", "pairs.sh")
+IN_PODS = (
+    "all_reduce.sh",
+    "disks.conf",
+    "disks.sh",
+    "object_stores.py",
+    "pairs.sh",
+    "torch_reduce.py",
+    "torch_reduce.sh",
+)
 
 
 def scripts() -> Manifest:
