@@ -42,9 +42,8 @@ NOTES = {
 }
 """What the notes of an operation say."""
 QUESTIONS = (
-    "ceph osd (find|metadata|tree|df|pool ls detail|crush rule dump|erasure-code-profile get)( [A-Za-z0-9._-]+)?"
-    " --format json|ceph osd safe-to-destroy( [0-9]+)+ --format json|ceph osd out( [0-9]+)+|ceph osd down [0-9]+"
-    "|ceph osd purge osd\\.[0-9]+"
+    "room( [0-9]+)+|ceph osd (find|metadata) [0-9]+ --format json|ceph osd safe-to-destroy( [0-9]+)+ --format json"
+    "|ceph osd out( [0-9]+)+|ceph osd down [0-9]+|ceph osd purge osd\\.[0-9]+"
 )
 """What Ceph is asked."""
 _JOBS = "request.resource.group == 'batch' && request.resource.resource == 'jobs'"
