@@ -1,15 +1,18 @@
 """Whether Ceph has hosts or racks enough, and room, without some OSDs."""
 
 import ast
+import importlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cephforms import TIB, forms, judge, pool, rule
+from nodeshelf import imported
 
 from generator.components.node_operations.templates import ask_ceph_job
 from generator.components.static import read_text
@@ -149,3 +152,32 @@ def test_the_judgement_is_of_a_python_that_images_of_ceph_have() -> None:
     text = read_text("node_operations/room.py.txt")
     ast.parse(text, feature_version=(3, 9))
     assert "$" not in text
+
+
+@pytest.fixture
+def osds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The script that asks Ceph, and what it is answered."""
+    monkeypatch.setenv("NODE", "cpu-0")
+    scripts = imported(tmp_path, monkeypatch)
+    next(scripts)
+    yield importlib.import_module("osds")
+    next(scripts, None)
+
+
+def test_what_is_lacking_hinders_unless_somebody_goes_on_knowingly(osds: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(osds, "answered", lambda _api, *words: json.dumps([" ".join(words)] if "4" in words else []))
+    assert osds.short(None, [3], "enough") == []
+    assert osds.short(None, [3, 4], "enough") == [
+        "room 3 4. See to that first, or go on knowingly by -p room=short"
+    ]  # fmt: skip
+    assert osds.short(None, [3, 4], "short") == []
+
+
+def test_a_judgement_that_ends_in_an_error_stops_nobody_for_ever(osds: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_words: object) -> str:
+        raise osds.Refused("`room 3` is refused: KeyError: 7", 1)
+
+    monkeypatch.setattr(osds, "answered", fails)
+    (said,) = osds.short(None, [3], "enough")
+    assert "not known whether Ceph could do without them: `room 3` is refused: KeyError: 7" in said
+    assert osds.short(None, [3], "short") == []

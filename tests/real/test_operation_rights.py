@@ -117,7 +117,7 @@ CEPH = [*(f"ceph osd {one}" for one in (*CEPH, "safe-to-destroy 1 2 3 --format j
 
 def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> None:
     for words in CEPH:
-        for who in (REPLACEMENT, OSD_REPLACEMENT):
+        for who in (REPLACEMENT, OSD_REPLACEMENT, *([REMOVAL] if words.startswith("room") else [])):
             assert server.create(ask_ceph(args=words.split()), by=account(who)) == (201, "")
     for who in (DRIVE_REPLACEMENT, REPLACEMENT, UPGRADE):
         for words in ("drives", "sample 20"):
@@ -278,6 +278,7 @@ WORDS = (
 def test_ceph_and_minio_are_asked_nothing_else(server: "ApiServer", ml50: Cluster) -> None:
     asked = [(ask_ceph(args=one.split()), OSD_REPLACEMENT) for one in WORDS]
     asked += [(ask_minio(ml50, *one.split()), UPGRADE) for one in ("fail 0", "field a b", "sample 20;id", "drives x")]
+    asked += [(ask_ceph(args=one.split()), REMOVAL) for one in (*WORDS, *CEPH) if one not in ("room 7", "room 1 2 3")]
     asked += [(ask_ceph(args=[]), REPLACEMENT), (ask_minio(ml50), UPGRADE)]
     for job, who in asked:
         status, message = server.create(job, by=account(who))
