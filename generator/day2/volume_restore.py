@@ -24,6 +24,8 @@ NOTHING = "No data will be restored"
 CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 DESTINATIONS = f"/apis/{GROUP}/v1alpha1/namespaces/{{}}/replicationdestinations"
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
+COMPARED_BY = "gen.internal/compared-by"
+"""The annotation of a ReplicationDestination with the uid of the Job that gen made to compare its claim."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -143,18 +145,36 @@ def filled(running: RunningCluster, one: VolumeRestore) -> str | None:
 
 def compare(running: RunningCluster, cluster: Cluster, one: VolumeRestore) -> str:
     """Start what compares the new claim with the backup, unless it was started before for this very claim; return the
-    Job's name. Raises UsageError where the claim is gone.
+    Job's name. Raises UsageError where the claim is gone, or the Job is somebody else's.
     """
     claim = held(running, one)
     if claim is None:
         raise UsageError(f"claim {one.into} of {one.team} was removed before it was compared: name another --into")
-    running.create(JOBS.format(one.team), comparison(cluster, one.backup, claim, one.at))
-    return comparison_name(claim)
+    name = comparison_name(claim)
+    if made := running.create(JOBS.format(one.team), comparison(cluster, one.backup, claim, one.at)):
+        noted = {"metadata": {"annotations": {COMPARED_BY: made["metadata"]["uid"]}}}
+        running.merge(f"{DESTINATIONS.format(one.team)}/{one.into}", noted)
+    elif found := running.get(f"{JOBS.format(one.team)}/{name}"):
+        _own(running, one, found)
+    return name
+
+
+def _own(running: RunningCluster, one: VolumeRestore, job: Manifest) -> None:
+    """Raise UsageError where a Job is not the one that was noted when it was made. Members of the team can make Jobs of
+    any name, but they cannot change what VolSync restores by, where it is noted.
+    """
+    found = running.get(f"{DESTINATIONS.format(one.team)}/{one.into}") or {}
+    if dig(found, "metadata", "annotations", COMPARED_BY) != dig(job, "metadata", "uid"):
+        name = dig(job, "metadata", "name")
+        raise UsageError(
+            f"Job {name} of {one.team} was not noted as one of this command, so what it finds proves nothing: `kubectl "
+            f"--namespace {one.team} delete job {name}`, then the same command again"
+        )
 
 
 def compared(running: RunningCluster, one: VolumeRestore, job: str) -> Verdict | None:
     """Return what a Job found; None while it is under way. Raises UsageError where it compared another claim than the
-    one that has the name now, or is gone.
+    one that has the name now, is gone, or is somebody else's.
     """
     claim, found = held(running, one), running.get(f"{JOBS.format(one.team)}/{job}")
     if claim is None or comparison_name(claim) != job:
@@ -162,6 +182,7 @@ def compared(running: RunningCluster, one: VolumeRestore, job: str) -> Verdict |
         raise UsageError(f"{gone}: what has its name now is proven by nothing; name another --into")
     if found is None:
         raise UsageError(f"Job {job} of {one.team} was removed before it had compared all: the same command again")
+    _own(running, one, found)
     if dig(found, "status", "succeeded"):
         return Verdict(good=True, at=str(dig(found, "status", "completionTime") or ""))
     return Verdict(good=False) if dig(found, "status", "failed") else None

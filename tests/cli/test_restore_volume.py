@@ -8,7 +8,8 @@ from msgspec import structs
 from reference import load
 
 from generator.cli.restore_volume import asked_for, restore
-from generator.day2.volume_restore import begin, compare, compared
+from generator.components.volsync.restoring import comparison_name
+from generator.day2.volume_restore import JOBS, begin, compare, compared
 from generator.errors import UsageError
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
@@ -55,6 +56,10 @@ class Server:
         metadata = {**manifest["metadata"], "uid": f"uid-{self.made}", "creationTimestamp": "2026-06-01T12:00:01Z"}
         self.held[place] = {**manifest, "metadata": metadata, "status": self.said[manifest["kind"]]}
         return self.held[place]
+
+    def merge(self, path: str, change: Object) -> Object:
+        self.held[path]["metadata"].setdefault("annotations", {}).update(change["metadata"]["annotations"])
+        return self.held[path]
 
     def items(self, _path: str, **_query: str) -> list[Object]:
         return self.pods
@@ -149,6 +154,38 @@ def test_a_claim_that_goes_while_it_is_compared_is_not_proven() -> None:
     server.held[RESTORED] = {**server.held[RESTORED], "metadata": {"name": "home-restored-20260601", "uid": "another"}}
     with pytest.raises(UsageError, match="was removed while it was compared"):
         compared(running, one, job)
+
+
+def planted(server: Server, one: "VolumeRestore", name: str) -> None:
+    """Put a Job of a member's own in the place of the one that compares: it compared nothing, and ended well."""
+    path = JOBS.format(one.team)
+    server.held.pop(f"{path}/{name}", None)
+    server.create(path, {"kind": "Job", "metadata": {"name": name, "namespace": one.team}})
+
+
+def test_a_job_that_a_member_made_before_proves_nothing() -> None:
+    server = Server(destination=BROUGHT, job={"succeeded": 1})
+    one, running = wanted(), cast("RunningCluster", server)
+    begin(running, ML50, one)
+    name = comparison_name(server.held[RESTORED])
+    planted(server, one, name)
+    with pytest.raises(UsageError, match=f"proves nothing: `kubectl --namespace vision delete job {name}`, then"):
+        restore(running, ML50, one)
+    del server.held[f"{JOBS.format(one.team)}/{name}"]
+    assert restore(running, ML50, one) == 0
+    assert restore(running, ML50, one) == 0, "gen's own Job is gone on with"
+
+
+def test_a_job_that_a_member_puts_in_its_place_proves_nothing() -> None:
+    server = Server(destination=BROUGHT, job={})
+    one, running = wanted(), cast("RunningCluster", server)
+    begin(running, ML50, one)
+    name = compare(running, ML50, one)
+    assert compared(running, one, name) is None
+    server.said["Job"] = {"succeeded": 1}
+    planted(server, one, name)
+    with pytest.raises(UsageError, match="proves nothing"):
+        compared(running, one, name)
 
 
 def test_the_restore_of_another_backup_is_not_gone_on_with() -> None:

@@ -148,6 +148,10 @@ class Late(Server):
         self.held[place] = {**manifest, "metadata": {**manifest["metadata"], **MADE, "uid": "1"}}
         return self.held[place]
 
+    def merge(self, path: str, change: Object) -> Object:
+        self.held[path]["metadata"] |= change["metadata"]
+        return self.held[path]
+
     def get(self, path: str) -> Object | None:
         self.looks += 1
         if self.looks == 8:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cephforms import forms, judge, pool
+
 from generator.components.rook_ceph import NAMESPACE
 
 if TYPE_CHECKING:
@@ -47,9 +49,13 @@ class Ceph:
     """Some data, of whatever disk, is being moved: the manager does not judge an OSD that is down."""
     fault: bool = False
     """Another disk fails while an OSD's daemon is ended: its groups are needed again."""
+    size: int = 3
+    """Of its pool, in copies; four more hosts have an OSD each."""
 
     def answer(self, words: list[str]) -> Answer:
         """Return the exit code of a command and what it prints."""
+        if words[0] == "room":
+            return self.room([int(word) for word in words[1:]])
         assert words[:2] == ["ceph", "osd"], words
         verb, *rest = [word for word in words[2:] if word not in ("--format", "json")]
         self.asked.append(" ".join([verb, *rest]))
@@ -62,6 +68,13 @@ class Ceph:
             "down": self.down,
         }
         return (answers | {"down": self.down, "purge": self.purge})[verb](numbers)
+
+    def room(self, numbers: list[int]) -> Answer:
+        hosts = {1000 + other: f"other-{other}" for other in range(4)} | {
+            key: one.host for key, one in self.osds.items()
+        }
+        answers = forms(hosts, [pool("nvme", self.size)])
+        return 0, json.dumps([*judge()["reasons"](answers, {*numbers})])
 
     def metadata(self, numbers: list[int]) -> Answer:
         (number,) = numbers

@@ -71,6 +71,7 @@ TIMES = {
     "SILENT_SECONDS": "300",
     "MEMBER": "kept",
     "DISK": "former",
+    "ROOM": "enough",
     "RESTART_SECONDS": "60",
     "ACCEPT_SECONDS": "60",
     "HEAL_SECONDS": "120",

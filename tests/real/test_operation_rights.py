@@ -111,14 +111,14 @@ def note(operation: str, **data: str) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"begun": "now", **data}}
 
 
-CEPH = ["out 1 2", "down 7", "purge osd.7", *(f"{verb} --format json" for verb in ("find 7", "metadata 7", "tree"))]
-CEPH += ["safe-to-destroy 1 2 3 --format json"]
+CEPH = ["out 1 2", "down 7", "purge osd.7", "find 7 --format json", "metadata 7 --format json"]
+CEPH = [*(f"ceph osd {one}" for one in (*CEPH, "safe-to-destroy 1 2 3 --format json")), "room 7", "room 1 2 3"]
 
 
 def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> None:
     for words in CEPH:
-        for who in (REPLACEMENT, OSD_REPLACEMENT):
-            assert server.create(ask_ceph(args=["ceph", "osd", *words.split()]), by=account(who)) == (201, "")
+        for who in (REPLACEMENT, OSD_REPLACEMENT, *([REMOVAL] if words.startswith("room") else [])):
+            assert server.create(ask_ceph(args=words.split()), by=account(who)) == (201, "")
     for who in (DRIVE_REPLACEMENT, REPLACEMENT, UPGRADE):
         for words in ("drives", "sample 20"):
             assert server.create(ask_minio(ml50, *words.split()), by=account(who)) == (201, "")
@@ -270,6 +270,7 @@ def test_nothing_else_is_a_job_of_an_operation(server: "ApiServer", ml50: Cluste
 WORDS = (
     "ceph auth get client.admin", "ceph osd purge osd.1 --force", "ceph osd purge osd.1 --yes-i-really-mean-it",
     "sh -c id", "ceph osd out 1 --id admin", "ceph -c /tmp/x osd out 1", "ceph osd pool delete a a",
+    "room", "room 1;id", "room -c id", "room 1 --conf /x", "ceph osd tree --format json",
     "ceph config-key dump", "ceph osd find 7 --format json --conf /x", "ceph osd destroy 1", "ceph osd out all",
 )  # fmt: skip
 
@@ -277,6 +278,7 @@ WORDS = (
 def test_ceph_and_minio_are_asked_nothing_else(server: "ApiServer", ml50: Cluster) -> None:
     asked = [(ask_ceph(args=one.split()), OSD_REPLACEMENT) for one in WORDS]
     asked += [(ask_minio(ml50, *one.split()), UPGRADE) for one in ("fail 0", "field a b", "sample 20;id", "drives x")]
+    asked += [(ask_ceph(args=one.split()), REMOVAL) for one in (*WORDS, *CEPH) if one not in ("room 7", "room 1 2 3")]
     asked += [(ask_ceph(args=[]), REPLACEMENT), (ask_minio(ml50), UPGRADE)]
     for job, who in asked:
         status, message = server.create(job, by=account(who))

@@ -12,7 +12,10 @@ import pytest
 from msgspec import structs
 from reference import without_backups
 
+from generator.components.gpu_care.names import LOOKED
+from generator.components.gpu_care.templates import templates
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
+from generator.components.kube_prometheus_stack.alerts import gpu_care_missed
 from generator.components.mlperf.names import GOOD as BENCHMARK_GOOD
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
@@ -165,3 +168,40 @@ def test_a_benchmark_that_was_no_result_is_told_until_one_is(
     alert = {"exp_labels": labels, "exp_annotations": {"summary": words}}
     asked = {"eval_time": "9h", "alertname": "BenchmarkFailed", "exp_alerts": [alert] if fires else []}
     judge(tmp_path, rule["spec"], {"interval": "10m", "input_series": series, "alert_rule_test": [asked]})
+
+
+@pytest.mark.parametrize(
+    ("looked", "minutes", "fires"),
+    [
+        pytest.param("0+600x60", 300, (), id="looked at all the time"),
+        pytest.param("0+600x10 6000x50", 150, (), id="not for 50 minutes"),
+        pytest.param("0+600x10 6000x50", 170, ("GpuCareTooOld",), id="each look failed"),
+        pytest.param("0+600x10", 150, (), id="the controller was started anew"),
+        pytest.param("0+600x10", 190, ("GpuCareNeverSeen",), id="started anew, and no look since"),
+        pytest.param("", 50, (), id="it is new"),
+        pytest.param("", 70, ("GpuCareNeverSeen",), id="it never worked"),
+    ],
+)
+def test_gpus_that_nobody_looks_at_are_told_after_an_hour(
+    tmp_path: Path, ml50: Cluster, looked: str, minutes: int, fires: tuple[str, ...]
+) -> None:
+    monitoring = structs.replace(ml50.monitoring, prometheus=Prometheus(), zabbix=None)
+    objects = kube_prometheus_stack(structs.replace(ml50, monitoring=monitoring)).objects
+    (rule,) = [one for one in objects if one["metadata"]["name"] == "gpu-care"]
+    notes = {one["alert"]: one["annotations"] for one in rule["spec"]["groups"][0]["rules"]}
+    alerts = {name: [{"exp_labels": {"severity": "warning"}, "exp_annotations": notes[name]}] for name in fires}
+    asked = [
+        {"alertname": name, "eval_time": f"{minutes}m", "exp_alerts": alerts.get(name, [])}
+        for name in ("GpuCareTooOld", "GpuCareNeverSeen")
+    ]
+    series = [{"series": f'{LOOKED}{{pod="a"}}', "values": looked}] if looked else []
+    judge(tmp_path, rule["spec"], {"interval": "10m", "input_series": series, "alert_rule_test": asked})
+
+
+def test_the_look_at_gpus_tells_the_metric_that_is_alerted_of(ml50: Cluster) -> None:
+    (look,) = [one for one in templates() if one["metadata"]["name"] == "gpu-care"]
+    (metric,) = look["spec"]["metrics"]["prometheus"]
+    assert f"argo_workflows_{metric['name']}" == LOOKED
+    assert ml50.gpu_care
+    assert gpu_care_missed(ml50, "monitoring")
+    assert gpu_care_missed(structs.replace(ml50, gpu_care=None), "monitoring") is None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cephplayed import Ceph, Osd, answering
 from nodesite import audited
 from nodesteps import MIRRORED, NODES, Steps, cordoned, etcd, notes, of_parts, silent, unused
 from reference import ROOT, load
@@ -266,16 +267,23 @@ def test_ceph_gets_a_host_only_when_it_is_whole_and_until_it_is_again(steps: Ste
     steps.good("expansion", "accept", host)
     steps.ceph("HEALTH_OK")
     for number in range(11):
-        steps.deployment(ROOK, f"rook-ceph-osd-{number}", host, app="rook-ceph-osd")
+        labels = {"ceph-osd-id": str(number)}
+        steps.deployment(ROOK, f"rook-ceph-osd-{number}", host, app="rook-ceph-osd", labels=labels)
     osds = f"/apis/apps/v1/namespaces/{ROOK}/deployments?labelSelector=app%3Drook-ceph-osd"
     steps.api.wait("they run", lambda: all(one["status"].get("readyReplicas") for one in steps.api.items(osds)))
     said = steps.refused("expansion", "storage", host, STORAGE_SECONDS="1")
     assert "11 of 12 OSDs run on cpu-28" in said
     assert "rook-ceph-osd-prepare-cpu-28" in said
-    steps.deployment(ROOK, "rook-ceph-osd-11", host, app="rook-ceph-osd")
+    steps.deployment(ROOK, "rook-ceph-osd-11", host, app="rook-ceph-osd", labels={"ceph-osd-id": "11"})
     assert "12 OSDs run on cpu-28" in steps.good("expansion", "storage", host)
-    refused = steps.refused("removal", "preflight", host)
+    metadata = {"name": "rook-ceph-default", "namespace": ROOK}
+    steps.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image="docker.io/rook/ceph:v1.20.6")
+    with answering(steps, Ceph({number: Osd("aaa", host) for number in range(12)}, size=5)):
+        refused = steps.refused("removal", "preflight", host)
     assert "cpu-28 holds 12 OSDs (rook-ceph-osd-0, rook-ceph-osd-1, rook-ceph-osd-10, ...): take them out" in refused
+    assert "see to this before you take any out: pool nvme needs 5 of type host for its 5 copies or chunks" in refused
+    steps.undeploy(ROOK, "rook-ceph-operator")
     steps.undeploy(ROOK, *(f"rook-ceph-osd-{number}" for number in range(12)))
 
 

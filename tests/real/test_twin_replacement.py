@@ -298,8 +298,15 @@ def test_the_osds_of_a_machine_leave_ceph_before_it_does(operator: Steps) -> Non
     expects(steps, "cpu", node, osds=2)
     osds(steps, node, 3, 7)
     all_osds = {3: Osd("aaa", node, groups=24), 7: Osd("bbb", node, groups=9), 8: Osd("ccc", "cpu-27", groups=30)}
-    with answering(steps, Ceph(all_osds, stuck=True)) as ceph:
-        steps.good("replacement", "preflight", node)
+    with answering(steps, Ceph(all_osds, stuck=True, size=6)) as ceph:
+        short = "pool nvme needs 6 of type host for its 6 copies or chunks, and 5 with OSDs that run would be left"
+        assert short in steps.refused("replacement", "preflight", node)
+        assert steps.api.get(record(f"node-replacement-{node}")) is None
+        steps.good("replacement", "preflight", node, ROOM="short")
+        # Hosts may have gone since it began.
+        assert short in steps.refused("replacement", "osds", node)
+        assert not [one for one in ceph.asked if one.startswith("out")]
+        ceph.size = 3
         stuck = steps.refused("replacement", "osds", node, STORAGE_SECONDS="1")
         assert "OSD 3 holds data; OSD 7 holds data: nothing was destroyed" in stuck
         assert set(ceph.osds) == {3, 7, 8}
@@ -433,7 +440,8 @@ def test_a_disk_that_is_none_or_has_nowhere_to_go_is_refused(operator: Steps) ->
     def refused(node: str, osd: str) -> str:
         return steps.refused("osd_replacement", "preflight", node, OSD=osd)
 
-    with answering(steps, Ceph({4: Osd("aaa", "cpu-26")})):
+    with answering(steps, Ceph({4: Osd("aaa", "cpu-26")}, size=5)):
+        assert "pool nvme needs 5 of type host" in refused("cpu-26", "4")
         assert "sdb is no number of an OSD" in refused("cpu-27", "sdb")
         assert "gpu-01 gives Ceph no disks" in refused("gpu-01", "4")
         assert "Ceph has no OSD 99: 0 of 12 OSDs run on cpu-27" in refused("cpu-27", "99")

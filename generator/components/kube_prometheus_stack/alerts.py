@@ -1,11 +1,12 @@
-"""What Prometheus alerts of beside the chart's own rules: backups and drills that are missed, drills and benchmarks
-that failed.
+"""What Prometheus alerts of beside the chart's own rules: backups, drills and looks at GPUs that are missed, drills and
+benchmarks that failed. Operations that people begin tell them themselves how they ended.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 from generator.components.component import Manifest
+from generator.components.gpu_care.names import LATE, LOOKED
 from generator.components.mlperf.names import GOOD
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
@@ -85,6 +86,24 @@ def benchmarks_failed(cluster: Cluster, namespace: str) -> Manifest | None:
     known = "|".join(run.name for run in cluster.mlperf.runs)
     failed = {"alert": "BenchmarkFailed", "expr": f'max by (benchmark) ({GOOD}{{benchmark=~"{known}"}}) == 0', **told}
     return _rule("benchmarks", namespace, [failed])
+
+
+def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:
+    """Return the rules on GPUs that nobody looks at any more; None where gen does not look after them. Argo Workflows
+    forgets the last look when its controller is started anew.
+    """
+    if not (cluster.gpu_care and cluster.gpu_nodes):
+        return None
+    summary = (
+        "GPUs were not looked at for an hour: see `gen workflow list`, and `gen workflow logs` of gpu-care's last run"
+    )
+    told = {"labels": {"severity": "warning"}, "annotations": {"summary": summary}}
+    late = f"time() - max(max_over_time({LOOKED}[{LATE}s])) > {LATE}"
+    rules = [
+        {"alert": "GpuCareTooOld", "expr": late, **told},
+        {"alert": "GpuCareNeverSeen", "expr": f"absent({LOOKED})", "for": f"{LATE}s", **told},
+    ]
+    return _rule("gpu-care", namespace, rules)
 
 
 def _rule(name: str, namespace: str, rules: list[dict[str, Any]]) -> Manifest:

@@ -9,7 +9,12 @@ from generator.components.argo_workflows import CONTROLLER
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack.alerts import backups_missed, benchmarks_failed, volume_backups_missed
+from generator.components.kube_prometheus_stack.alerts import (
+    backups_missed,
+    benchmarks_failed,
+    gpu_care_missed,
+    volume_backups_missed,
+)
 from generator.components.kube_prometheus_stack.use import gpu_use
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -72,7 +77,8 @@ def rules(cluster: Cluster) -> Iterator[Manifest]:
     """Record the use of GPUs, and alert of benchmarks and backups; of these Zabbix does where it is."""
     missed = None if cluster.monitoring.zabbix else backups_missed(cluster, NAMESPACE)
     volumes = volume_backups_missed(cluster, NAMESPACE)
-    made = (missed, volumes, benchmarks_failed(cluster, NAMESPACE), gpu_use(cluster, NAMESPACE))
+    others = (benchmarks_failed, gpu_care_missed, gpu_use)
+    made = (missed, volumes, *(rules(cluster, NAMESPACE) for rules in others))
     yield from (rule for rule in made if rule)
 
 

@@ -16,6 +16,7 @@ from generator.components.node_operations.names import (
     EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
+    REMOVAL,
     REPLACEMENT,
     UPGRADE,
     labels,
@@ -30,9 +31,9 @@ from generator.model.mirror import at_mirror
 
 ACCOUNTS = f"system:serviceaccount:{NAMESPACE}:"
 ASKING = {ROOK: (REPLACEMENT, OSD_REPLACEMENT), MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, UPGRADE)}
-"""Which operations ask a storage system."""
-JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT), **ASKING}
-"""Which operations make Jobs in which namespace."""
+"""Which operations change something of a storage system, and ask it."""
+JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT), **ASKING, ROOK: (*ASKING[ROOK], REMOVAL)}
+"""Which operations make Jobs in which namespace; node-removal only has Ceph judge whether it has room."""
 NAMED = {NAMESPACE: "burn-in-", ROOK: "ask-ceph-", MINIO: "ask-minio-"}
 """How the names of these Jobs begin; a node's follows."""
 NOTES = {
@@ -42,9 +43,8 @@ NOTES = {
 }
 """What the notes of an operation say."""
 QUESTIONS = (
-    "ceph osd (find|metadata|tree|df|pool ls detail|crush rule dump|erasure-code-profile get)( [A-Za-z0-9._-]+)?"
-    " --format json|ceph osd safe-to-destroy( [0-9]+)+ --format json|ceph osd out( [0-9]+)+|ceph osd down [0-9]+"
-    "|ceph osd purge osd\\.[0-9]+"
+    "room( [0-9]+)+|ceph osd (find|metadata) [0-9]+ --format json|ceph osd safe-to-destroy( [0-9]+)+ --format json"
+    "|ceph osd out( [0-9]+)+|ceph osd down [0-9]+|ceph osd purge osd\\.[0-9]+"
 )
 """What Ceph is asked."""
 _JOBS = "request.resource.group == 'batch' && request.resource.resource == 'jobs'"
@@ -179,6 +179,7 @@ def ask_ceph(cluster: Cluster) -> Manifest:
     rules = [
         of_repository(image, at_mirror(operator, cluster.site.images)),
         f"{words}.join(' ').matches({literal(f'^({QUESTIONS})$')})",
+        f"request.userInfo.username != {literal(ACCOUNTS + REMOVAL)} || {words}[0] == 'room'",
     ]
     return _shape("gen-ask-ceph", ROOK, job, pod, rules)
 

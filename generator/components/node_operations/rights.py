@@ -63,10 +63,11 @@ def _remembering(cluster: Cluster) -> Iterator[Manifest]:
 def _inside(cluster: Cluster) -> Iterator[Manifest]:
     """Yield what operations see of other components."""
     health = rule("ceph.rook.io", ["cephclusters"], ["get"])
+    asked = rule("batch", ["jobs"], ["create", "delete", "get"])
     if cluster.storage.ceph:
         daemons = rule("apps", ["deployments"], ["list"])
         for name in (EXPANSION, REMOVAL):
-            yield from _bound(name, [daemons, health], namespace=ROOK)
+            yield from _bound(name, [daemons, health, *([asked] if name == REMOVAL else [])], namespace=ROOK)
         ended = rule("apps", ["deployments"], ["delete"])
         for name in (REPLACEMENT, OSD_REPLACEMENT):
             yield from _bound(name, [daemons, health, ended, *_asking()], namespace=ROOK)
@@ -74,7 +75,6 @@ def _inside(cluster: Cluster) -> Iterator[Manifest]:
     if cluster.storage.objects:
         yield from _bound(DRIVE_REPLACEMENT, [rule("", ["nodes"], ["get"])])
         yield from _bound(DRIVE_REPLACEMENT, [*_asking()], namespace=MINIO)
-        asked = rule("batch", ["jobs"], ["create", "delete", "get"])
         yield from _bound(UPGRADE, [rule("apps", ["statefulsets"], ["list"]), asked], namespace=MINIO)
         yield from _bound(REPLACEMENT, [asked], namespace=MINIO)
     if etcd_backup.DEFINITION.wanted(cluster):
