@@ -162,7 +162,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=CLUSTER_ROLES,
     changes=lambda: CHANGES,
-    brings=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
+    brings=tuple(Made("CSIDriver", name) for name in (CEPHFS_DRIVER, NFS_DRIVER, RBD_DRIVER)),
     kinds=(
         OperatedKind(kind="Driver", makes=csi_driver),
         OperatedKind(kind="OperatorConfig", tolerations=("spec", "driverSpecDefaults", "nodePlugin", "tolerations")),
