@@ -167,10 +167,11 @@ def change_rules() -> tuple[ChangeRule, ...]:
     from generator.components.ceph_cluster.bucket_changes import BUCKET_CHANGES  # noqa: PLC0415 - for those who compare
     from generator.components.ceph_cluster.changes import CLUSTER_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.disk_changes import DISK_CHANGES  # noqa: PLC0415 - as above
+    from generator.components.ceph_cluster.nfs_changes import NFS_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.pool_changes import POOL_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.store_changes import STORE_CHANGES  # noqa: PLC0415 - as above
 
-    return (*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES, *BUCKET_CHANGES)
+    return (*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES, *BUCKET_CHANGES, *NFS_CHANGES)
 
 
 DEFINITION = Definition(
