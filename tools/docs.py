@@ -55,6 +55,7 @@ SUBJECTS = {
     "OBJ": "MinIO and its buckets",
     "SCR": "Scratch on nodes",
     "DATA": "Datasets",
+    "NFS": "NFS",
     "BKP": "Backups",
     "TEAM": "Teams and quotas",
     "FRM": "Frameworks",

@@ -55,6 +55,10 @@ def placed(cluster: Cluster) -> Iterator[Finding]:
         elif dataset.share and not cluster.storage.nfs:
             message = f"dataset {dataset.name} is on NFS, and there is no storage.nfs"
             yield Finding(at=(*at, "share"), message=message, fix="add storage.nfs with its server")
+        elif dataset.share and cluster.storage.nfs and not cluster.storage.nfs.outside:
+            message = f"dataset {dataset.name} is a folder of an NFS server outside, and storage.nfs is Ceph's own"
+            fix = f"filesystem: {cluster.storage.nfs.filesystem}, in place of `share`"
+            yield Finding(at=(*at, "share"), also=("storage", "nfs", "filesystem"), message=message, fix=fix)
 
 
 @rule("GEN-DATA-003", "datasets are of teams that exist")

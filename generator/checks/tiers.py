@@ -169,6 +169,10 @@ def volume_classes(cluster: Cluster) -> Iterator[tuple[str, CephPool]]:
     """Yield the storage classes of volumes on Ceph, each with its pool."""
     yield from ((block_class(pool), pool) for _, pool in block_pools(cluster))
     yield from ((file_class(each, pool), pool) for _, each in filesystems(cluster) for pool in each.data)
+    nfs = cluster.storage.nfs
+    for _, each in filesystems(cluster) if nfs else ():
+        if nfs and nfs.filesystem == each.name and each.data:
+            yield nfs.storage_class, each.data[0]
 
 
 def shared_classes(cluster: Cluster) -> list[str]:

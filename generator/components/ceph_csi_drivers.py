@@ -27,6 +27,7 @@ VERSIONS = Versions(
 
 RBD_DRIVER = f"{NAMESPACE}.rbd.csi.ceph.com"
 CEPHFS_DRIVER = f"{NAMESPACE}.cephfs.csi.ceph.com"
+NFS_DRIVER = f"{NAMESPACE}.nfs.csi.ceph.com"
 
 
 def ceph_csi_drivers(cluster: Cluster) -> Component:
@@ -69,10 +70,18 @@ def values(cluster: Cluster, ceph: Ceph) -> Manifest:
         "drivers": {
             "rbd": driver(RBD_DRIVER, node, controller),
             "cephfs": {**driver(CEPHFS_DRIVER, node, controller), "kernelMountOptions": mode},
-            "nfs": {"enabled": False},
+            "nfs": driver(NFS_DRIVER, node, controller) if served(cluster) else {"enabled": False},
             "nvmeof": {"enabled": False},
         },
     }
+
+
+def served(cluster: Cluster) -> bool:
+    """Tell whether Ceph is the server of `storage.nfs`. Only then is its third driver there: Rook calls it
+    experimental, without a promise that its volumes outlive an upgrade.
+    """
+    nfs = cluster.storage.nfs
+    return nfs is not None and not nfs.outside
 
 
 def driver(name: str, node: Manifest, controller: Manifest) -> Manifest:
@@ -153,7 +162,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=CLUSTER_ROLES,
     changes=lambda: CHANGES,
-    brings=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
+    brings=tuple(Made("CSIDriver", name) for name in (CEPHFS_DRIVER, NFS_DRIVER, RBD_DRIVER)),
     kinds=(
         OperatedKind(kind="Driver", makes=csi_driver),
         OperatedKind(kind="OperatorConfig", tolerations=("spec", "driverSpecDefaults", "nodePlugin", "tolerations")),

@@ -25,8 +25,9 @@ def in_ceph(cluster: Cluster) -> Iterator[Dataset]:
 
 
 def on_nfs(cluster: Cluster) -> Iterator[Dataset]:
-    """Yield the datasets on the NFS server; a rule reports those without one."""
-    return (one for one in cluster.storage.datasets if one.share and cluster.storage.nfs)
+    """Yield the datasets on the NFS server outside; a rule reports those without one."""
+    nfs = cluster.storage.nfs
+    return (one for one in cluster.storage.datasets if one.share and nfs and nfs.outside)
 
 
 def modes(cluster: Cluster, dataset: Dataset) -> dict[str, str]:

@@ -56,6 +56,9 @@ GATEWAYS = {"app": "rook-ceph-rgw"}
 """Labels of the pods that serve S3."""
 GATEWAY_PORTS = (8080, 8443)
 """Where these listen, without and with TLS; their Service says 80."""
+NFS_SERVERS = {"app": "rook-ceph-nfs"}
+"""Labels of the pods that serve NFS (Rook, pkg/operator/ceph/nfs: AppName)."""
+NFS_PORT = 2049
 METRICS_SERVICE = f"rook-ceph-mgr.{NAMESPACE}.svc"
 METRICS_PORT = 9283
 """Ceph's own metrics, from its active manager."""
@@ -63,6 +66,7 @@ PARAMETERS = (
     ("fsName", "CephFilesystem", "clusterID"),
     ("pool", "CephPool", "clusterID"),
     ("dataPool", "CephPool", "clusterID"),
+    ("nfsCluster", "CephNFS", "clusterID"),
     ("objectStoreName", "CephObjectStore", "objectStoreNamespace"),
 )
 """Parameters of classes that name what Rook has made, and those that name its namespace."""
@@ -143,6 +147,11 @@ def gateways(manifest: Manifest) -> Iterator[MadePods]:
     yield MadePods({**GATEWAYS, "rook_object_store": name_of(manifest)})
 
 
+def nfs_servers(manifest: Manifest) -> Iterator[MadePods]:
+    """Yield the pods of a server of NFS."""
+    yield MadePods({**NFS_SERVERS, "ceph_nfs": name_of(manifest)})
+
+
 def ceph_parameters(manifest: Manifest) -> Iterator[Named]:
     """Yield what a class of volumes, snapshots or buckets takes of Ceph."""
     driver = manifest.get("provisioner" if manifest["kind"] == "StorageClass" else "driver")
@@ -167,6 +176,7 @@ KINDS = (
         status=READY,
         names=(("CephFilesystem", "spec.filesystemName", OWN),),
     ),
+    OperatedKind(kind="CephNFS", group=GROUP, status=READY, pods=nfs_servers),
     OperatedKind(
         kind="CephObjectStore",
         group=GROUP,

@@ -152,11 +152,19 @@ class Objects(Section, frozen=True, kw_only=True):
 
 
 class Nfs(Section, frozen=True, kw_only=True):
-    """An NFS server outside the cluster, as a storage class of its own. Capacity is not enforced."""
+    """NFS as a storage class of its own: a `share` of a `server` outside the cluster, which enforces no capacity, or
+    one server that Ceph runs on a `filesystem` of its own.
+    """
 
-    server: Host
-    share: Share
+    server: Host | None = None
+    share: Share | None = None
+    filesystem: Name | None = None
     storage_class: Name = "nfs"
+
+    @property
+    def outside(self) -> bool:
+        """Whether the server is outside the cluster."""
+        return self.filesystem is None
 
 
 class Dataset(Section, frozen=True, kw_only=True):

@@ -22,6 +22,9 @@ HEALTHY = {"state": "Created", "phase": "Ready"}
         ("CephBlockPool", None, "Progressing"),
         ("CephBlockPool", {"phase": "Progressing"}, "Progressing"),
         ("CephBlockPool", {"phase": "Ready"}, "Healthy"),
+        ("CephNFS", None, "Progressing"),
+        ("CephNFS", {"phase": "Ready"}, "Healthy"),
+        ("CephNFS", {"phase": "Failure"}, "Degraded"),
         ("CephObjectStoreUser", {"phase": "ReconcileFailed"}, "Degraded"),
     ],
 )

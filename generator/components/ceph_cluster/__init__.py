@@ -15,6 +15,7 @@ from generator.components.ceph_cluster.classes import snapshot_classes, storage_
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
 from generator.components.ceph_cluster.datasets import datasets
 from generator.components.ceph_cluster.log_bucket import copied_keys_of_logs, log_bucket
+from generator.components.ceph_cluster.nfs import nfs
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
 from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.ceph_csi_drivers import RBD_DRIVER
@@ -32,7 +33,7 @@ from generator.model.storage import Ceph
 
 GROUP = "ceph.rook.io"
 # Argo CD itself knows CephObjectStore and ObjectBucketClaim since 3.3.
-WITH_PHASE = ("CephBlockPool", "CephFilesystem", "CephFilesystemSubVolumeGroup", "CephObjectStoreUser")
+WITH_PHASE = ("CephBlockPool", "CephFilesystem", "CephFilesystemSubVolumeGroup", "CephNFS", "CephObjectStoreUser")
 
 
 def ceph_cluster(cluster: Cluster) -> Component:
@@ -72,6 +73,7 @@ def objects(cluster: Cluster, ceph: Ceph) -> tuple[Manifest, ...]:
         *certificates(cluster, ceph),
         *storage_classes(ceph),
         *snapshot_classes(ceph),
+        *nfs(cluster),
         *bucket_claims(cluster, ceph),
         *backup_users(cluster, ceph),
         *log_bucket(cluster),
@@ -165,10 +167,11 @@ def change_rules() -> tuple[ChangeRule, ...]:
     from generator.components.ceph_cluster.bucket_changes import BUCKET_CHANGES  # noqa: PLC0415 - for those who compare
     from generator.components.ceph_cluster.changes import CLUSTER_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.disk_changes import DISK_CHANGES  # noqa: PLC0415 - as above
+    from generator.components.ceph_cluster.nfs_changes import NFS_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.pool_changes import POOL_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.store_changes import STORE_CHANGES  # noqa: PLC0415 - as above
 
-    return (*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES, *BUCKET_CHANGES)
+    return (*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES, *BUCKET_CHANGES, *NFS_CHANGES)
 
 
 DEFINITION = Definition(

@@ -28,13 +28,13 @@ def bucket_class(store: CephObjectStore) -> str:
 def storage_classes(ceph: Ceph) -> Iterator[Manifest]:
     """Yield a class for each block pool, each data pool of a filesystem and each object store."""
     for pool in ceph.block_pools:
-        parameters = {**_images(pool), **_secrets("rook-csi-rbd")}
+        parameters = {**_images(pool), **secrets_of("rook-csi-rbd")}
         yield _class(block_class(pool), RBD_DRIVER, parameters, pool)
     for filesystem in ceph.filesystems:
         for pool in filesystem.data:
             # Ceph's own name of the pool: Rook puts the filesystem's before it.
             place = {"clusterID": NAMESPACE, "fsName": filesystem.name, "pool": f"{filesystem.name}-{pool.name}"}
-            parameters = {**place, **_secrets("rook-csi-cephfs")}
+            parameters = {**place, **secrets_of("rook-csi-cephfs")}
             yield _class(file_class(filesystem, pool), CEPHFS_DRIVER, parameters, pool)
     for store in ceph.object_stores:
         parameters = {"objectStoreName": store.name, "objectStoreNamespace": NAMESPACE}
@@ -70,7 +70,7 @@ def _images(pool: CephPool) -> dict[str, str]:
     }
 
 
-def _secrets(prefix: str) -> dict[str, str]:
+def secrets_of(prefix: str) -> dict[str, str]:
     """Return references to the Secrets that Rook makes: without one of them its step fails only when it is used."""
     provisioner = dict.fromkeys(("provisioner", "controller-expand", "controller-publish"), f"{prefix}-provisioner")
     parameters = {}

@@ -2,6 +2,7 @@
 
 from generator.components.ceph_cluster.devices import device_classes, storage_node
 from generator.components.ceph_cluster.versions import VERSIONS
+from generator.components.ceph_csi_drivers import served
 from generator.components.common import CEPH, POOL, RACK
 from generator.components.component import Manifest, protect
 from generator.components.parts import from_secret, on_nodes, pod_security, resources, spread, tolerations
@@ -40,7 +41,7 @@ def ceph_cluster_object(cluster: Cluster, ceph: Ceph) -> Manifest:
         "cephVersion": {"image": VERSIONS.of(cluster).images["ceph"]},
         "dataDirHostPath": "/var/lib/rook",
         "mon": {"count": ceph.monitors},
-        "mgr": {"count": min(2, len(cluster.ceph_hosts))},
+        "mgr": {"count": min(2, len(cluster.ceph_hosts)), **modules(cluster)},
         **({"dashboard": {"enabled": True, "ssl": True}} if ceph.dashboard else {}),
         **({"monitoring": {"enabled": True}} if cluster.monitoring.prometheus else {}),
         "network": network(cluster, ceph),
@@ -61,6 +62,11 @@ def ceph_cluster_object(cluster: Cluster, ceph: Ceph) -> Manifest:
         "logCollector": {"enabled": True, "periodicity": "daily", "maxLogSize": "500M"},
     }
     return rook_object("CephCluster", NAMESPACE, spec)
+
+
+def modules(cluster: Cluster) -> Manifest:
+    """Return the manager's module that makes an export for each volume. Ceph does not start it by itself."""
+    return {"modules": [{"name": "nfs", "enabled": True}]} if served(cluster) else {}
 
 
 def network(cluster: Cluster, ceph: Ceph) -> Manifest:

@@ -92,7 +92,8 @@ def of_pool(cluster: Cluster, pool: str) -> dict[str, Any]:
 def drivers(cluster: Cluster) -> list[str]:
     """Return the CSI drivers whose pods register on every node."""
     ceph = (ceph_csi_drivers.RBD_DRIVER, ceph_csi_drivers.CEPHFS_DRIVER) if cluster.storage.ceph else ()
-    return [*ceph, *((csi_nfs.DRIVER,) if cluster.storage.nfs else ())]
+    nfs = cluster.storage.nfs
+    return [*ceph, *((csi_nfs.DRIVER if nfs.outside else ceph_csi_drivers.NFS_DRIVER,) if nfs else ())]
 
 
 def of_node(cluster: Cluster, machine: Machine, must_bear: Marks) -> dict[str, Any]:
