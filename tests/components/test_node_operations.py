@@ -123,7 +123,7 @@ def test_variables_that_scripts_read_are_given(name: str) -> None:
     texts = "".join(read_text(f"node_operations/{one}.py.txt") for one in imported(script(name)))
     containers = [one["container"] for one in TEMPLATES[name]["spec"]["templates"] if "container" in one]
     given = {each["name"] for one in containers for each in one["env"]}
-    of_tests = {"ACCOUNT", "AWAY", "DRAIN_ONLY", "MOMENT", "PAUSE", "PLACE_SECONDS"}
+    of_tests = {"ACCOUNT", "AWAY", "DRAIN_ONLY", "LAST_WORDS", "MOMENT", "PAUSE", "PLACE_SECONDS"}
     known = given | of_tests | {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
     assert set(re.findall(r'(?:os\.environ(?:\.get\(|\[)|said\()"(\w+)"', texts)) <= known
     assert "DRAIN_ONLY" not in given, "all pods leave here"
