@@ -8,7 +8,11 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 """A user's keys, under the names that restic asks for."""
 PASSWORD = "RESTIC_PASSWORD"  # noqa: S105  # a name
 VERSIONS = ["s3:DeleteObjectVersion"]
-"""What is denied to whoever may delete objects: MinIO takes that right for the one to delete their versions, too."""
+"""What is denied to whoever may delete objects: MinIO takes that right for the one to delete their versions, too. It
+does not refuse a deletion with the header `x-minio-force-delete`, which takes all versions away and asks for nothing
+but `s3:DeleteObject` (`DeleteObjectHandler` in MinIO's `cmd/object-handlers.go`); no key of a condition names that
+header. A bucket that was made with object lock refuses it, also without any days: so `setup.sh` makes all with versions.
+"""
 _READERS = ("minio-setup",)
 
 
@@ -23,8 +27,8 @@ def secret_name(backup: VolumeBackup) -> str:
 
 
 def policy(backup: VolumeBackup) -> Manifest:
-    """Return what the user may do: restic deletes what it no longer needs, and its locks. A bucket with versions keeps
-    what is deleted for as long as it says, also from who steals the key.
+    """Return what the user may do: restic deletes what it no longer needs, and its locks. A bucket with versions that was
+    made with object lock keeps what is deleted for as long as it says, also from who steals the key.
     """
     bucket = f"arn:aws:s3:::{backup.target.bucket}"
     listed = {"StringLike": {"s3:prefix": [f"{backup.prefix}/*"]}}
