@@ -2,11 +2,13 @@
 
 import hashlib
 import hmac
+import io
 import os
 import shutil
 import socket
 import ssl
 import subprocess
+import tarfile
 import time
 from contextlib import closing
 from http.client import HTTPSConnection
@@ -75,15 +77,22 @@ def certificates(folder: Path) -> Path:
     return folder
 
 
-def asked(
-    place: tuple[str, Path], login: str, method: str, path: str, *, query: dict[str, str] | None = None, **headers: str
+def asked(  # noqa: PLR0913  # what a request is made of
+    place: tuple[str, Path],
+    login: str,
+    method: str,
+    path: str,
+    *,
+    query: dict[str, str] | None = None,
+    body: bytes = b"forged",
+    **headers: str,
 ) -> int:
-    """Send a signed request with the body `forged` to MinIO at an address with a CA, with the key `access:secret`, and
-    return the status. Headers are named with `_` for `-`.
+    """Send a signed request to MinIO at an address with a CA, with the key `access:secret`, and return the status.
+    Headers are named with `_` for `-`.
     """
     address, ca = place
     access, secret = login.split(":")
-    now, body = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), b"forged"
+    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     said = {"host": address, "x-amz-content-sha256": hashlib.sha256(body).hexdigest(), "x-amz-date": now}
     said |= {name.replace("_", "-"): value for name, value in headers.items()}
     words, names = urlencode(query or {}), ";".join(sorted(said))
@@ -102,3 +111,13 @@ def asked(
         answer = connection.getresponse()
         answer.read()
         return answer.status
+
+
+def archive_over(name: str, version: str) -> bytes:
+    """Return an archive that MinIO unpacks, with an object that says which version it is."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo(name)
+        member.size, member.pax_headers = len(b"forged"), {"minio.versionId": version}
+        archive.addfile(member, io.BytesIO(b"forged"))
+    return made.getvalue()

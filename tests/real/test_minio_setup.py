@@ -13,7 +13,7 @@ from ssl import create_default_context
 from typing import NamedTuple
 
 import pytest
-from minioserver import asked
+from minioserver import archive_over, asked
 from msgspec import structs
 
 from generator.components.minio import minio
@@ -251,6 +251,32 @@ def test_nobody_forces_versions_away(user: str, refused: int, store: Store) -> N
     assert [forced(store, login(user), path) for path in paths] == [*[refused] * 3, 403]
     assert store.client("ls", "--versions", "--recursive", "s/versions").stdout == before
     assert (" v2 PUT below/forced" in before, " v1 PUT below/forced" in before) == (True, True)
+
+
+@pytest.mark.parametrize(("user", "path"), [("author", "/versions/kept"), ("copier", "/locked/kept-too")])
+def test_nobody_writes_in_place_of_a_version(user: str, path: str, store: Store) -> None:
+    key, place = login(user), f"s{path}"
+    assert store.client("pipe", place, key=key, text="older").returncode == 0
+    (listed,) = store.client("--json", "ls", "--versions", place).stdout.splitlines()
+    version = json.loads(listed)["versionId"]
+    where = (store.endpoint, store.ca)
+    assert asked(where, key, "PUT", path, query={"versionId": version}) == 403
+    assert asked(where, key, "POST", path, query={"uploads": "", "versionId": version}) == 403
+    copied = {"x_amz_copy_source": path, "x_amz_metadata_directive": "REPLACE"}
+    assert asked(where, key, "PUT", path, query={"versionId": version}, **copied) == 403
+    assert store.client("cat", "--version-id", version, place).stdout == "older"
+    assert asked(where, key, "PUT", path) == 200
+    assert store.client("cat", place).stdout == "forged"
+
+
+def test_an_archive_still_writes_in_place_of_a_locked_version(store: Store) -> None:
+    """What operations.md says of archives: when this fails MinIO has closed it, and the words there may go."""
+    key, place = login("copier"), "s/locked/packed"
+    assert store.client("pipe", place, key=key, text="older").returncode == 0
+    version = json.loads(store.client("--json", "ls", "--versions", place).stdout)["versionId"]
+    body, unpack = archive_over("packed", version), {"x_amz_meta_snowball_auto_extract": "true"}
+    assert asked((store.endpoint, store.ca), key, "PUT", "/locked/any.tar", body=body, **unpack) == 200
+    assert store.client("cat", "--version-id", version, place).stdout == "forged"
 
 
 def test_of_a_bucket_that_was_made_without_object_lock_it_says_what_that_means(store: Store, ml50: Cluster) -> None:
