@@ -85,16 +85,14 @@ def asked(  # noqa: PLR0913  # what a request is made of
     *,
     query: dict[str, str] | None = None,
     body: bytes = b"forged",
-    **headers: str,
+    headers: dict[str, str] | None = None,
 ) -> int:
-    """Send a signed request to MinIO at an address with a CA, with the key `access:secret`, and return the status.
-    Headers are named with `_` for `-`.
-    """
+    """Send a signed request to MinIO at an address with a CA, with the key `access:secret`, and return the status."""
     address, ca = place
     access, secret = login.split(":")
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     said = {"host": address, "x-amz-content-sha256": hashlib.sha256(body).hexdigest(), "x-amz-date": now}
-    said |= {name.replace("_", "-"): value for name, value in headers.items()}
+    said |= headers or {}
     words, names = urlencode(query or {}), ";".join(sorted(said))
     lines = [method, path, words, *(f"{name}:{said[name]}" for name in sorted(said)), "", names]
     request = "\n".join([*lines, said["x-amz-content-sha256"]])

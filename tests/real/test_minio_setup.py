@@ -238,7 +238,7 @@ def test_a_writer_hides_objects_and_removes_no_version(store: Store) -> None:
 
 def forced(store: Store, key: str, path: str) -> int:
     """Ask to delete what is at a path, or below it, with all versions."""
-    return asked((store.endpoint, store.ca), key, "DELETE", path, x_minio_force_delete="true")
+    return asked((store.endpoint, store.ca), key, "DELETE", path, headers={"x-minio-force-delete": "true"})
 
 
 @pytest.mark.parametrize(("user", "refused"), [("author", 400), ("copier", 403), ("reader", 403), (USER, 403)])
@@ -262,8 +262,8 @@ def test_nobody_writes_in_place_of_a_version(user: str, path: str, store: Store)
     where = (store.endpoint, store.ca)
     assert asked(where, key, "PUT", path, query={"versionId": version}) == 403
     assert asked(where, key, "POST", path, query={"uploads": "", "versionId": version}) == 403
-    copied = {"x_amz_copy_source": path, "x_amz_metadata_directive": "REPLACE"}
-    assert asked(where, key, "PUT", path, query={"versionId": version}, **copied) == 403
+    copied = {"x-amz-copy-source": path, "x-amz-metadata-directive": "REPLACE"}
+    assert asked(where, key, "PUT", path, query={"versionId": version}, headers=copied) == 403
     assert store.client("cat", "--version-id", version, place).stdout == "older"
     assert asked(where, key, "PUT", path) == 200
     assert store.client("cat", place).stdout == "forged"
@@ -274,8 +274,8 @@ def test_an_archive_still_writes_in_place_of_a_locked_version(store: Store) -> N
     key, place = login("copier"), "s/locked/packed"
     assert store.client("pipe", place, key=key, text="older").returncode == 0
     version = json.loads(store.client("--json", "ls", "--versions", place).stdout)["versionId"]
-    body, unpack = archive_over("packed", version), {"x_amz_meta_snowball_auto_extract": "true"}
-    assert asked((store.endpoint, store.ca), key, "PUT", "/locked/any.tar", body=body, **unpack) == 200
+    body, unpack = archive_over("packed", version), {"x-amz-meta-snowball-auto-extract": "true"}
+    assert asked((store.endpoint, store.ca), key, "PUT", "/locked/any.tar", body=body, headers=unpack) == 200
     assert store.client("cat", "--version-id", version, place).stdout == "forged"
 
 
