@@ -1,10 +1,19 @@
-"""A real MinIO on loopback, with a certificate or without."""
+"""A real MinIO on loopback, with a certificate or without, and requests to it that no client makes."""
 
+import hashlib
+import hmac
+import io
 import os
 import shutil
 import socket
+import ssl
 import subprocess
+import tarfile
+import time
+from contextlib import closing
+from http.client import HTTPSConnection
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -66,3 +75,47 @@ def certificates(folder: Path) -> Path:
     for more in (ca, leaf + signed):
         subprocess.run([program("openssl"), "req", "-x509", *curve, *more], cwd=folder, check=True, capture_output=True)
     return folder
+
+
+def asked(  # noqa: PLR0913  # what a request is made of
+    place: tuple[str, Path],
+    login: str,
+    method: str,
+    path: str,
+    *,
+    query: dict[str, str] | None = None,
+    body: bytes = b"forged",
+    headers: dict[str, str] | None = None,
+) -> int:
+    """Send a signed request to MinIO at an address with a CA, with the key `access:secret`, and return the status."""
+    address, ca = place
+    access, secret = login.split(":")
+    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    said = {"host": address, "x-amz-content-sha256": hashlib.sha256(body).hexdigest(), "x-amz-date": now}
+    said |= headers or {}
+    words, names = urlencode(query or {}), ";".join(sorted(said))
+    lines = [method, path, words, *(f"{name}:{said[name]}" for name in sorted(said)), "", names]
+    request = "\n".join([*lines, said["x-amz-content-sha256"]])
+    scope = f"{now[:8]}/us-east-1/s3/aws4_request"
+    key = b"AWS4" + secret.encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
+    signature = hmac.new(key, text.encode(), "sha256").hexdigest()
+    told = f"AWS4-HMAC-SHA256 Credential={access}/{scope}, SignedHeaders={names}, Signature={signature}"
+    trust = ssl.create_default_context(cafile=str(ca))
+    with closing(HTTPSConnection(address, timeout=30, context=trust)) as connection:
+        connection.request(method, f"{path}?{words}" if words else path, body, {**said, "authorization": told})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+
+def archive_over(name: str, version: str) -> bytes:
+    """Return an archive that MinIO unpacks, with an object that says which version it is."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo(name)
+        member.size, member.pax_headers = len(b"forged"), {"minio.versionId": version}
+        archive.addfile(member, io.BytesIO(b"forged"))
+    return made.getvalue()

@@ -84,7 +84,7 @@ def user_buckets(cluster: Cluster) -> Iterator[Finding]:
 @warning("GEN-OBJ-023", "backups go to buckets with a lock")
 def backup_locked(cluster: Cluster) -> Iterator[Finding]:
     """Who may write and not delete can still write over everything; a lock keeps each former version. It can only be
-    given to a bucket when it is made.
+    given to a bucket that was made with object lock, as each with versions is.
 
     Wrong:
         buckets: [{name: copies}]

@@ -134,8 +134,9 @@ def reader_said(cluster: Cluster) -> Iterator[Finding]:
 @warning("GEN-BKP-036", "backups of volumes that no key destroys")
 def versions_kept(cluster: Cluster) -> Iterator[Finding]:
     """The key that writes a backup may delete, for restic takes out what is not kept any more: and it lies in the
-    team's namespace. A bucket with versions keeps what was deleted for `expireVersions` days; with a lock not even
-    who holds MinIO's root key shortens that.
+    team's namespace. A bucket with versions keeps what was deleted for `expireVersions` days, where it was made with
+    object lock: the log of the Job `minio-setup` names those that were not, of which a key can destroy all versions.
+    With a lock not even who holds MinIO's root key shortens the days.
 
     Wrong:
         - {name: volumes, versioning: false}

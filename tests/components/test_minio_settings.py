@@ -40,7 +40,9 @@ def test_rights(access: Any, may: set[str], may_not: set[str]) -> None:
     statements = policy(ObjectUser(name="u", buckets=("a", "b"), access=access))["Statement"]
     allowed, denied = ([one for one in statements if one["Effect"] == effect] for effect in ("Allow", "Deny"))
     actions = {action.removeprefix("s3:") for statement in allowed for action in statement["Action"]}
-    assert ("DeleteObject" in actions) == bool(denied)
+    refused = [action.removeprefix("s3:") for statement in denied for action in statement["Action"]]
+    assert refused == [f"{one}{of}" for one, of in (("PutObject", ""), ("DeleteObject", "Version")) if one in actions]
+    assert all("s3:versionid" in str(one["Condition"]) for one in denied if "s3:PutObject" in one["Action"])
     assert may <= actions
     assert not may_not & actions
     assert not [action for action in actions if action.startswith("PutBucket") or "*" in action]

@@ -13,6 +13,7 @@ from ssl import create_default_context
 from typing import NamedTuple
 
 import pytest
+from minioserver import archive_over, asked
 from msgspec import structs
 
 from generator.components.minio import minio
@@ -233,6 +234,63 @@ def test_a_writer_hides_objects_and_removes_no_version(store: Store) -> None:
     assert store.client("rm", "--versions", "--force", "s/versions/x", key=key).returncode != 0
     assert store.client("undo", "s/versions/x").returncode == 0
     assert store.client("cat", "s/versions/x").stdout == "data"
+
+
+def forced(store: Store, key: str, path: str) -> int:
+    """Ask to delete what is at a path, or below it, with all versions."""
+    return asked((store.endpoint, store.ca), key, "DELETE", path, headers={"x-minio-force-delete": "true"})
+
+
+@pytest.mark.parametrize(("user", "refused"), [("author", 400), ("copier", 403), ("reader", 403), (USER, 403)])
+def test_nobody_forces_versions_away(user: str, refused: int, store: Store) -> None:
+    """The policy of a writer lets it: the bucket does not, for it was made with object lock."""
+    for text in ("older", "newer"):
+        assert store.client("pipe", "s/versions/below/forced", text=text).returncode == 0
+    before = store.client("ls", "--versions", "--recursive", "s/versions").stdout
+    paths = ("/versions/below/forced", "/versions/below/", "/versions/below", "/locked/below/")
+    assert [forced(store, login(user), path) for path in paths] == [*[refused] * 3, 403]
+    assert store.client("ls", "--versions", "--recursive", "s/versions").stdout == before
+    assert (" v2 PUT below/forced" in before, " v1 PUT below/forced" in before) == (True, True)
+
+
+@pytest.mark.parametrize(("user", "path"), [("author", "/versions/kept"), ("copier", "/locked/kept-too")])
+def test_nobody_writes_in_place_of_a_version(user: str, path: str, store: Store) -> None:
+    key, place = login(user), f"s{path}"
+    assert store.client("pipe", place, key=key, text="older").returncode == 0
+    (listed,) = store.client("--json", "ls", "--versions", place).stdout.splitlines()
+    version = json.loads(listed)["versionId"]
+    where = (store.endpoint, store.ca)
+    assert asked(where, key, "PUT", path, query={"versionId": version}) == 403
+    assert asked(where, key, "POST", path, query={"uploads": "", "versionId": version}) == 403
+    copied = {"x-amz-copy-source": path, "x-amz-metadata-directive": "REPLACE"}
+    assert asked(where, key, "PUT", path, query={"versionId": version}, headers=copied) == 403
+    assert store.client("cat", "--version-id", version, place).stdout == "older"
+    assert asked(where, key, "PUT", path) == 200
+    assert store.client("cat", place).stdout == "forged"
+
+
+def test_an_archive_still_writes_in_place_of_a_locked_version(store: Store) -> None:
+    """What operations.md says of archives: when this fails MinIO has closed it, and the words there may go."""
+    key, place = login("copier"), "s/locked/packed"
+    assert store.client("pipe", place, key=key, text="older").returncode == 0
+    version = json.loads(store.client("--json", "ls", "--versions", place).stdout)["versionId"]
+    body, unpack = archive_over("packed", version), {"x-amz-meta-snowball-auto-extract": "true"}
+    assert asked((store.endpoint, store.ca), key, "PUT", "/locked/any.tar", body=body, headers=unpack) == 200
+    assert store.client("cat", "--version-id", version, place).stdout == "forged"
+
+
+def test_of_a_bucket_that_was_made_without_object_lock_it_says_what_that_means(store: Store, ml50: Cluster) -> None:
+    assert store.client("mb", "s/earlier").returncode == 0
+    author = ObjectUser(name="author", buckets=("earlier",), access="write")
+    buckets = (Bucket(name="earlier"), Bucket(name="versions"), Bucket(name="plain", versioning=False))
+    done = store.setup(ml50, structs.replace(OBJECTS, buckets=buckets, users=(author, *OBJECTS.users[::2])))
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stdout.splitlines() if "without object lock" in line]
+    assert [line.partition(":")[0] for line in told] == ["bucket earlier"], done.stdout
+    assert store.client("pipe", "s/earlier/forced", text="older").returncode == 0
+    assert forced(store, login("author"), "/earlier/forced") == 204
+    assert not store.client("ls", "--versions", "s/earlier").stdout, "MinIO refuses it: `open_to_force` may go"
+    assert store.setup(ml50).returncode == 0
 
 
 def test_a_replaced_key_and_a_removed_user_are_shut_out(store: Store, ml50: Cluster) -> None:

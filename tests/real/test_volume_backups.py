@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, archive_over, asked, certificates, program
 from msgspec import structs
 from reference import load
 
@@ -254,6 +254,21 @@ def test_who_steals_the_key_destroys_nothing_that_root_cannot_undo(
     assert site.mc("rm", "--recursive", "--force", place, key=key).returncode == 0
     assert site.restic(backup, "snapshots").returncode != 0
     assert site.mc("rm", "--recursive", "--force", "--versions", place, key=key).returncode != 0
+    below, server = f"/{backup.target.bucket}/{backup.prefix}", (site.server.address, site.ca)
+    for path in (below, f"{below}/", f"{below}/config"):
+        assert asked(server, key, "DELETE", path, headers={"x-minio-force-delete": "true"}) in {400, 403}
+    (config,) = site.mc("--json", "ls", "--versions", f"{place}config").stdout.splitlines()[1:]
+    version = json.loads(config)["versionId"]
+    assert asked(server, key, "PUT", f"{below}/config", query={"versionId": version}) == 403
+    packed = {"x-amz-meta-snowball-auto-extract": "true"}
+    prefixes: tuple[dict[str, str], ...] = (
+        {},
+        {"x-amz-meta-minio-snowball-prefix": backup.prefix},
+        {"x-amz-meta-minio-snowball-prefix": f"/{backup.prefix}/."},
+    )
+    for prefix in prefixes:
+        body = archive_over("config", version)
+        assert asked(server, key, "PUT", f"{below}/any.tar", body=body, headers=packed | prefix) == 403
     listed = site.mc("--json", "ls", "--recursive", "--versions", place).stdout.splitlines()
     for one in map(json.loads, listed):
         # Locks that restic took away itself would hold the repository again.

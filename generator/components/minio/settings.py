@@ -22,7 +22,7 @@ READ_BUCKET = [
 READ = ["s3:GetObject", "s3:GetObjectRetention", "s3:GetObjectTagging", "s3:GetObjectVersion"]
 WRITE_BUCKET = ["s3:ListBucketMultipartUploads"]
 WRITE = ["s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject", "s3:PutObjectTagging"]
-# Of the current version: a user hides objects, only age removes them.
+# Of the current version: a user hides objects, only age removes them, where the bucket was made with object lock.
 DELETE = ["s3:DeleteObject"]
 CLIENT_IMAGE = VERSIONS.known[0].images["client"]
 """The image of MinIO's client, of the catalogue's first version: `client_image` tells a cluster's own."""
@@ -104,11 +104,7 @@ def policy(user: ObjectUser) -> Manifest:
         "Statement": [
             {"Effect": "Allow", "Action": on_bucket, "Resource": buckets},
             {"Effect": "Allow", "Action": on_objects, "Resource": objects},
-            *(
-                [{"Effect": "Deny", "Action": volume_keys.VERSIONS, "Resource": objects}]
-                if user.access == "write"
-                else []
-            ),
+            *(volume_keys.kept_versions(objects, deletes=user.access == "write") if user.access != "read" else ()),
         ],
     }
 

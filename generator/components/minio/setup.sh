@@ -35,16 +35,27 @@ connect() {
     timeout "$WAIT" mc ready site >/dev/null || fail "$ENDPOINT was not ready for writes within $WAIT seconds"
 }
 
+open_to_force() { # name of a bucket with versions
+    case $(mc retention info --default "site/$1" 2>&1 || :) in
+    *"does not support locking"*)
+        echo "bucket $1: made without object lock, so who may delete there can destroy all versions: copy it into a new bucket"
+        ;;
+    esac
+}
+
 bucket() { # name, days of lock, versions, quota
-    if [ "$2" = - ]; then
-        mc mb --ignore-existing "site/$1" >/dev/null
-    else
+    # With object lock, days or none, MinIO refuses to force the deletion of an object with all its versions: no policy can.
+    if [ "$3" = on ]; then
         mc mb --ignore-existing --with-lock "site/$1" >/dev/null
+        mc version enable "site/$1" >/dev/null
+    else
+        mc mb --ignore-existing "site/$1" >/dev/null
+    fi
+    if [ "$2" != - ]; then
         mc retention set --default compliance "${2}d" "site/$1" >/dev/null ||
             fail "bucket $1 exists without object lock, which is only given at creation: copy it into a new bucket"
-    fi
-    if [ "$3" = on ]; then
-        mc version enable "site/$1" >/dev/null
+    elif [ "$3" = on ]; then
+        open_to_force "$1"
     fi
     if [ "$4" = - ]; then
         mc quota clear "site/$1" >/dev/null

@@ -154,8 +154,10 @@ BUCKETS = (
         kinds=KINDS,
         paths=("data.buckets",),
         effect=Effect.IMPOSSIBLE,
-        reason="a bucket gets object lock only when it is made: the Job fails, and the sync with it",
-        instead="a new bucket with a lock, and the objects copied",
+        reason="a bucket gets object lock only when it is made, as each with versions does now: where one was made "
+        "before, or without versions, the Job fails, and the sync with it",
+        instead="a new bucket with a lock, and the objects copied; none is needed where `mc retention info --default` "
+        "of the bucket ends without an error",
         link=RETENTION,
         when=_any_bucket(lock_asked),
     ),
@@ -176,7 +178,8 @@ BUCKETS = (
         paths=("data.buckets",),
         effect=Effect.BY_HAND,
         reason="the Job turns neither lock nor versions off: the bucket stays as it is",
-        instead="`mc retention clear --default`, `mc version suspend`",
+        instead="`mc retention clear --default`; versions stay where a bucket was made with object lock, as each with "
+        "versions is: for one without them copy into a new bucket",
         link=RETENTION,
         when=_any_bucket(no_longer_asked),
     ),

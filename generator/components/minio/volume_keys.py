@@ -7,8 +7,15 @@ from generator.model.backup import VolumeBackup
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 """A user's keys, under the names that restic asks for."""
 PASSWORD = "RESTIC_PASSWORD"  # noqa: S105  # a name
-VERSIONS = ["s3:DeleteObjectVersion"]
-"""What is denied to whoever may delete objects: MinIO takes that right for the one to delete their versions, too."""
+OVER_VERSION = {"StringLike": {"s3:versionid": ["?*"]}}
+"""What is asked for when a request names a version, of its object or of the one that it copies."""
+DELETE_VERSIONS = ["s3:DeleteObjectVersion"]
+"""What is denied to whoever may delete objects: MinIO takes that right for the one to delete their versions, too. It
+does not refuse a deletion with the header `x-minio-force-delete`, which takes all versions away and asks for nothing
+but `s3:DeleteObject` (`DeleteObjectHandler` in MinIO's `cmd/object-handlers.go`); no key of a condition names that
+header. A bucket that was made with object lock refuses it, also without any days: so `setup.sh` makes all that have
+versions.
+"""
 _READERS = ("minio-setup",)
 
 
@@ -22,9 +29,21 @@ def secret_name(backup: VolumeBackup) -> str:
     return f"minio-volume-{backup.name}"
 
 
+def kept_versions(objects: list[str], *, deletes: bool) -> list[Manifest]:
+    """Return what keeps who may write, or delete as well, from versions that are there. With `?versionId=` MinIO writes
+    in place of a version that no days lock, and asks for nothing but `s3:PutObject` (`putOpts` in its
+    `cmd/object-api-options.go`).
+    """
+    write = {"Effect": "Deny", "Action": ["s3:PutObject"], "Resource": objects, "Condition": OVER_VERSION}
+    delete = {"Effect": "Deny", "Action": DELETE_VERSIONS, "Resource": objects}
+    return [write, delete] if deletes else [write]
+
+
 def policy(backup: VolumeBackup) -> Manifest:
-    """Return what the user may do: restic deletes what it no longer needs, and its locks. A bucket with versions keeps
-    what is deleted for as long as it says, also from who steals the key.
+    """Return what the user may do: restic deletes what it no longer needs, and its locks. A bucket with versions that
+    was made with object lock keeps what is deleted for as long as it says, also from who steals the key. An archive
+    that MinIO shall unpack may name versions in it, in place of which it writes, locked or not: it is asked for as an
+    object whose name ends in a slash (`PutObjectExtractHandler`), and restic makes none of these.
     """
     bucket = f"arn:aws:s3:::{backup.target.bucket}"
     listed = {"StringLike": {"s3:prefix": [f"{backup.prefix}/*"]}}
@@ -39,7 +58,8 @@ def policy(backup: VolumeBackup) -> Manifest:
                 "Action": [*on_objects, "s3:PutObject"],
                 "Resource": [f"{bucket}/{backup.prefix}/*"],
             },
-            {"Effect": "Deny", "Action": VERSIONS, "Resource": [f"{bucket}/*"]},
+            *kept_versions([f"{bucket}/*"], deletes=True),
+            {"Effect": "Deny", "Action": ["s3:PutObject"], "Resource": [f"{bucket}/*/"]},  # an archive to be unpacked
         ],
     }
 
