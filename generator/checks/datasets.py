@@ -57,7 +57,7 @@ def placed(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "share"), message=message, fix="add storage.nfs with its server")
         elif dataset.share and cluster.storage.nfs and not cluster.storage.nfs.outside:
             message = f"dataset {dataset.name} is a folder of an NFS server outside, and storage.nfs is Ceph's own"
-            fix = f"filesystem: {cluster.storage.nfs.filesystem}, in place of `share`"
+            fix = f"put it on Ceph: `filesystem: {cluster.storage.nfs.filesystem}` in place of `share`"
             yield Finding(at=(*at, "share"), also=("storage", "nfs", "filesystem"), message=message, fix=fix)
 
 

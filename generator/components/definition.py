@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from generator.components.component import Chart, Component, Manifest, Tier
 from generator.components.jobs import JobKind, Jobs
 from generator.components.listening import Listening
-from generator.components.operated import Api, Made, Names, OperatedKind
+from generator.components.operated import Api, Made, MadePods, Names, OperatedKind
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
@@ -246,6 +246,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """The API groups whose definitions come with it."""
     brings: tuple[Made, ...] = ()
     """Objects that it makes when it runs, whatever objects there are."""
+    pods: tuple[MadePods, ...] = ()
+    """Pods that its steps make when they run."""
     kinds: tuple[OperatedKind, ...] = ()
     """The kinds of objects that its programs act on, as far as these name or make others."""
     label_names: Names = ()

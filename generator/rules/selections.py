@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from generator.build.objects import Built, Object
 from generator.build.pods import pods
-from generator.components import OPERATED
+from generator.components import CATALOGUE, OPERATED
 from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Path
 from generator.rules.mentions import namespace_of
@@ -84,6 +84,7 @@ def pods_there(built: Built) -> list[tuple[str, Labels]]:
     if built.cluster:
         found += [("kube-system", {"component": name, "tier": "control-plane"}) for name in _STATIC]
         found += [("kube-system", {"k8s-app": name}) for name in ("kube-dns", "kube-proxy")]
+        found += [(made.namespace, made.labels) for one in CATALOGUE.values() for made in one.pods]
     return found + [pod for one in built.objects for pod in _operated(one)]
 
 

@@ -220,14 +220,18 @@ def operation(name: str, **more: str) -> Object:
 
 
 def patched(component: Component, template: Object) -> Object:
-    """Return a template with the patch that is its."""
-    (patch,) = [one for one in component.patches if one.target["name"] == template["metadata"]["name"]]
+    """Return a template with the patches that are its."""
+    patches = [one for one in component.patches if one.target["name"] == template["metadata"]["name"]]
     made: Object = json.loads(json.dumps(template))
-    for one in patch.operations:
-        if one["path"].endswith("/-"):
-            made["spec"][one["path"].split("/")[2]].append(one["value"])
+    for one in (one for patch in patches for one in patch.operations):
+        *way, last = one["path"].split("/")[1:]
+        at: Any = made
+        for key in way:
+            at = at[int(key)] if isinstance(at, list) else at[key]
+        if last == "-":
+            at.append(one["value"])
         else:
-            made["spec"][one["path"].split("/")[2]] = one["value"]
+            at[last] = one["value"]
     return json.loads(json.dumps(made))  # type: ignore[no-any-return]
 
 

@@ -4,12 +4,13 @@ from generator.components.acceptance.facts import config_maps
 from generator.components.acceptance.names import JOBS, NAMESPACE
 from generator.components.acceptance.queue import namespace, queue
 from generator.components.acceptance.rights import rights
-from generator.components.acceptance.stores import belongings, secrets, stores
+from generator.components.acceptance.stores import OBJECTS, TEST, belongings, secrets, stores
 from generator.components.acceptance.templates import acceptance as template
 from generator.components.acceptance.templates import programs, scripts
 from generator.components.ceph_cluster.buckets import BOUND
 from generator.components.component import Component, Namespace, Operation, Tier
 from generator.components.definition import Definition, Evidence, Shown
+from generator.components.operated import MadePods
 from generator.components.static import read_objects
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -55,6 +56,7 @@ DEFINITION = Definition(
     absence="`acceptance` names no image, or there are no teams, and so no queue",
     namespaces=(NAMESPACE, JOBS),
     own_kinds=("kueue.x-k8s.io/ClusterQueue",),
+    pods=(MadePods({TEST: OBJECTS}, JOBS),),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Tries the nodes of a pool together by the operation `acceptance`: "

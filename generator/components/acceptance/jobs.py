@@ -4,7 +4,7 @@ from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, PROGRAMS, labels
 from generator.components.acceptance.pools import GIB, Tried, absent, runs_mpi, shared_classes
 from generator.components.acceptance.queue import priority
-from generator.components.acceptance.stores import TEST, stores, volume
+from generator.components.acceptance.stores import OBJECTS, TEST, stores, volume
 from generator.components.common import POOL
 from generator.components.component import Manifest
 from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
@@ -135,7 +135,7 @@ def objects(cluster: Cluster, one: Tried) -> Manifest:
     spec["containers"][0]["image"] = at_mirror(IMAGE, cluster.site.images)
     spec["containers"][0]["volumeMounts"] += [{"name": "keys", "mountPath": KEYS, "readOnly": True}]
     made = _indexed(cluster, min(CLIENTS, len(one.machines)), spec)
-    made["spec"]["template"]["metadata"]["labels"][TEST] = "objects"
+    made["spec"]["template"]["metadata"]["labels"][TEST] = OBJECTS
     return made
 
 

@@ -19,8 +19,8 @@ from generator.model.cluster import Cluster
 
 CA = "acceptance-ca"
 """A certificate that opens nothing: its Secret brings the CA into the namespace of the jobs."""
-TEST = f"{OWN_LABELS}/test"
-"""A label: of the pods that may reach the stores."""
+TEST, OBJECTS = f"{OWN_LABELS}/test", "objects"
+"""The label of the pods that may reach the stores, and its value."""
 READER = "pods of the test `objects`"
 PUT, GET = "put-mbytes", "get-mbytes"
 
@@ -123,7 +123,7 @@ def belongings(cluster: Cluster) -> Iterator[Manifest]:
         "kind": "NetworkPolicy",
         "metadata": {"name": "acceptance-stores", "namespace": JOBS, "labels": labels()},
         "spec": {
-            "podSelector": {"matchLabels": {TEST: "objects"}},
+            "podSelector": {"matchLabels": {TEST: OBJECTS}},
             "policyTypes": ["Egress"],
             "egress": object_storage(cluster),
         },

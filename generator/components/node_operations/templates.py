@@ -57,9 +57,12 @@ def burn_in_job() -> Manifest:
 def ask_ceph_job() -> Manifest:
     """Return the Job that runs one command of Ceph, as yet without the command and its image: Rook's operator's."""
     (made,) = read_objects("node_operations/ask-ceph-job.yaml")
-    (judge,) = made["spec"]["template"]["spec"]["containers"][0]["env"]
-    judge["value"] = read_text("node_operations/room.py.txt")
-    return made
+    template = made["spec"]["template"]
+    (container,) = template["spec"]["containers"]
+    (judge,) = container["env"]
+    asking = {**container, "env": [{**judge, "value": read_text("node_operations/room.py.txt")}]}
+    pod = {**template["spec"], "containers": [asking]}
+    return {**made, "spec": {**made["spec"], "template": {**template, "spec": pod}}}
 
 
 def ask_minio_job() -> Manifest:
