@@ -32,7 +32,8 @@ def without_backups(cluster: Cluster) -> Cluster:
 
 def without_operations(cluster: Cluster) -> Cluster:
     """Return the cluster with nothing that runs by Argo Workflows."""
-    return structs.replace(without_backups(cluster), acceptance=None, gpu_care=None, mlperf=None)
+    teams = tuple(structs.replace(one, pipelines=False) for one in cluster.teams)
+    return structs.replace(without_backups(cluster), teams=teams, acceptance=None, gpu_care=None, mlperf=None)
 
 
 def with_hardware(machine: Machine, **changed: Any) -> Machine:
