@@ -71,7 +71,8 @@ def piped() -> Iterator["Twin"]:
             ) as made,
             alone(made.api, with_pipelines()),
         ):
-            eventually("the quota counts workflows", lambda: counted(made))
+            # Its controller looks for new kinds twice a minute, and begins anew with all of them.
+            eventually("the quota counts workflows", lambda: counted(made), 240.0)
             yield made
 
 
