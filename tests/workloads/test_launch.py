@@ -65,7 +65,7 @@ def test_jax_is_told_where_the_first_process_is(tmp_path: Path) -> None:
     assert (words, told) == (["python3", "train.py", "two words"], ["bert-0.bert:29400", "2", "1"])
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if not kind.serves])
+@pytest.mark.parametrize("kind", [name for name, one in KINDS.items() if not (one.serves or one.stepwise)])
 def test_examples_are_programs_that_write_where_they_are_told(kind: str) -> None:
     text = (PROGRAMS / f"{kind}.py.txt").read_text()
     compile(text, "train.py", "exec")

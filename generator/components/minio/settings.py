@@ -19,7 +19,8 @@ READ_BUCKET = [
     "s3:ListBucket",
     "s3:ListBucketVersions",
 ]
-READ = ["s3:GetObject", "s3:GetObjectRetention", "s3:GetObjectTagging", "s3:GetObjectVersion"]
+# Not locks: mc takes along those that it may see, and a bucket without locks, as Ceph's are, refuses the object.
+READ = ["s3:GetObject", "s3:GetObjectTagging", "s3:GetObjectVersion"]
 WRITE_BUCKET = ["s3:ListBucketMultipartUploads"]
 WRITE = ["s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject", "s3:PutObjectTagging"]
 # Of the current version: a user hides objects, only age removes them, where the bucket was made with object lock.
