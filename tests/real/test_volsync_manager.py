@@ -391,7 +391,8 @@ def test_a_volume_comes_back_into_a_claim_of_its_own_and_is_compared(
     (data,) = [each for each in pod["volumes"] if each["name"] == "data"]
     assert data["persistentVolumeClaim"]["claimName"] == "home-again"
     assert filled(running, one) is None
-    assert filling(running, one).what == "the mover has no pod that runs"
+    # What VolSync said while the claim was not there yet is there until it looks again.
+    manager.wait("the mover's turn", lambda: filling(running, one).what == "the mover has no pod that runs")
     say(manager, f"{JOBS.format('vision')}/volsync-dst-home-again", {"succeeded": 1, "startTime": NOW})
     manager.wait("the end of the way back", lambda: filled(running, one) == "")
     name = compare(running, cluster(), one)
