@@ -1,5 +1,8 @@
 """The reference clusters, read from this repository."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,17 @@ def without_operations(cluster: Cluster) -> Cluster:
     """Return the cluster with nothing that runs by Argo Workflows."""
     teams = tuple(structs.replace(one, pipelines=False) for one in cluster.teams)
     return structs.replace(without_backups(cluster), teams=teams, acceptance=None, gpu_care=None, mlperf=None)
+
+
+def render(repository: Path, cluster: str, text: str) -> None:
+    """Write a cluster file of this name into a new repository, and what gen makes of it."""
+    file = repository / "clusters" / cluster / "cluster.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    command = [sys.executable, "-P", "-m", "generator", "render"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    made = subprocess.run(command, cwd=repository, env=environment, capture_output=True, check=False)
+    assert made.returncode == 0, made.stderr.decode() + made.stdout.decode()
 
 
 def with_hardware(machine: Machine, **changed: Any) -> Machine:

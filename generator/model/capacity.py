@@ -36,6 +36,9 @@ class Share(Struct, frozen=True, kw_only=True):
     pods: int
 
 
+NOTHING = Share(devices={}, milli_cpu=0, memory=0, pods=0)
+
+
 def allocatable(machine: Machine, cluster: Cluster) -> Share:
     """Return what jobs can have of one node: all but what is used before them."""
     used_cpu, used_memory = used(machine, cluster)
@@ -75,32 +78,27 @@ def flavor_capacity(cluster: Cluster, pool: str) -> Share:
     known: dict[str, Share] = cluster.__dict__.setdefault("flavor_capacity", {})  # asked for 50 times in a render
     if pool not in known:
         shares = [allocatable(machine, cluster) for machine in cluster.in_pools(pool)]
-        known[pool] = Share(
-            devices=_sums([share.devices for share in shares]),
-            milli_cpu=sum(share.milli_cpu for share in shares),
-            memory=sum(share.memory for share in shares),
-            pods=sum(share.pods for share in shares),
-        )
+        known[pool] = together(*shares)
     return known[pool]
 
 
-def made_capacity(cluster: Cluster, pool: str) -> Share | None:
-    """Return what the machines give that Cluster API makes of a pool at most; None where it makes none."""
+def made_capacity(cluster: Cluster, pool: str) -> Share:
+    """Return what the machines give that Cluster API makes of a pool at most; nothing where it makes none."""
     scaling = cluster.pools[pool].scaling
     if not (scaling and cluster.autoscaler):
-        return None
-    one = allocatable(alike(cluster, pool), cluster)
+        return NOTHING
+    return together(*[allocatable(alike(cluster, pool), cluster)] * scaling.maximum)
+
+
+def together(*shares: Share) -> Share:
+    """Return the sum of shares."""
+    names = dict.fromkeys(name for share in shares for name in share.devices)
     return Share(
-        devices={name: count * scaling.maximum for name, count in one.devices.items()},
-        milli_cpu=one.milli_cpu * scaling.maximum,
-        memory=one.memory * scaling.maximum,
-        pods=one.pods * scaling.maximum,
+        devices={name: sum(share.devices.get(name, 0) for share in shares) for name in names},
+        milli_cpu=sum(share.milli_cpu for share in shares),
+        memory=sum(share.memory for share in shares),
+        pods=sum(share.pods for share in shares),
     )
-
-
-def _sums(found: list[Mapping[str, int]]) -> dict[str, int]:
-    names = dict.fromkeys(name for each in found for name in each)
-    return {name: sum(each.get(name, 0) for each in found) for name in names}
 
 
 def quota_share(cluster: Cluster, pool: str, quota: Quota, amount: int | None = None) -> Share:

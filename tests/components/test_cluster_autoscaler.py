@@ -49,7 +49,7 @@ def test_its_release_is_the_one_for_the_minor() -> None:
 def test_nobody_owns_what_may_never_be_made_and_all_may_borrow_it() -> None:
     cluster = lab()
     own, made = flavor_capacity(cluster, "gpu"), made_capacity(cluster, "gpu")
-    assert made
+    assert made.devices
     assert (own.devices, made.devices) == ({"nvidia.com/gpu": 8}, {"nvidia.com/gpu": 32})
     (cohort,) = (one for one in queues(cluster).objects if one["kind"] == "Cohort")
     flavors = {one["name"]: one["resources"] for one in cohort["spec"]["resourceGroups"][0]["flavors"]}

@@ -5,9 +5,6 @@ starts as many as there are nodes.
 """
 
 import contextlib
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reference import ROOT
+from reference import ROOT, render
 
 if TYPE_CHECKING:
     from twin.fixtures import Twin
@@ -48,19 +45,13 @@ BY_ORDER: dict[str, Any] = {"fairSharing": None}
 """Kueue without fair sharing: who came first keeps what is borrowed."""
 
 
-def render(repository: Path) -> None:
+def write(repository: Path) -> None:
     """Write the cluster's file and what gen makes of it."""
     text = (ROOT / "clusters/ml50/cluster.yaml").read_text()
     for old, new in CHANGES.items():
         assert text.count(old) == 1, old
         text = text.replace(old, new, 1)
-    file = repository / "clusters/ml50/cluster.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text(text)
-    command = [sys.executable, "-P", "-m", "generator", "render"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    made = subprocess.run(command, cwd=repository, env=environment, capture_output=True, check=False)
-    assert made.returncode == 0, made.stderr.decode() + made.stdout.decode()
+    render(repository, "ml50", text)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +61,7 @@ def shared() -> Iterator["Twin"]:
     with tempfile.TemporaryDirectory(prefix="fair-") as folder:
         repository, work = Path(folder) / "repository", Path(folder) / "work"
         work.mkdir()
-        render(repository)
+        write(repository)
         with twin_of(repository, "ml50", work) as made:
             yield made
 

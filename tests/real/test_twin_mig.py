@@ -1,16 +1,13 @@
 """GPUs that are split, and whole ones of another model: Kueue counts each by the name that its node offers."""
 
-import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reference import ROOT
+from reference import ROOT, render
 
 if TYPE_CHECKING:
     from twin.fixtures import Twin
@@ -37,7 +34,7 @@ CHANGES = {
 }
 
 
-def render(repository: Path) -> None:
+def write(repository: Path) -> None:
     """Write the cluster's file and what gen makes of it."""
     text = (ROOT / "clusters/a30-bench/cluster.yaml").read_text()
     # Benchmarks are of whole GPUs alone.
@@ -46,13 +43,7 @@ def render(repository: Path) -> None:
     for old, new in CHANGES.items():
         assert old in text, old
         text = text.replace(old, new, 1)
-    file = repository / "clusters/a30-bench/cluster.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text(text)
-    command = [sys.executable, "-P", "-m", "generator", "render"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    made = subprocess.run(command, cwd=repository, env=environment, capture_output=True, check=False)
-    assert made.returncode == 0, made.stderr.decode() + made.stdout.decode()
+    render(repository, "a30-bench", text)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +53,7 @@ def split() -> Iterator["Twin"]:
     with tempfile.TemporaryDirectory(prefix="mig-") as folder:
         repository, work = Path(folder) / "repository", Path(folder) / "work"
         work.mkdir()
-        render(repository)
+        write(repository)
         with twin_of(repository, "a30-bench", work) as made:
             yield made
 

@@ -3,9 +3,6 @@
 No executor runs in simulated pods: the test tells what became of a step, with the account that a step has.
 """
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec import structs
-from reference import ROOT, load
+from reference import ROOT, load, render
 
 from generator.model.cluster import Cluster
 from generator.workloads import workload
@@ -42,19 +39,6 @@ def with_pipelines() -> Cluster:
     return structs.replace(cluster, teams=teams)
 
 
-def render(repository: Path) -> None:
-    """Write ml50's file, where vision has pipelines, and what gen makes of it."""
-    text = (ROOT / "clusters/ml50/cluster.yaml").read_text()
-    assert text.count("pipelines: true") == 1
-    file = repository / "clusters/ml50/cluster.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text(text)
-    command = [sys.executable, "-P", "-m", "generator", "render"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    made = subprocess.run(command, cwd=repository, env=environment, capture_output=True, check=False)
-    assert made.returncode == 0, made.stderr.decode() + made.stdout.decode()
-
-
 @pytest.fixture(scope="module")
 def piped() -> Iterator["Twin"]:
     from onenode.argo import alone
@@ -63,7 +47,7 @@ def piped() -> Iterator["Twin"]:
 
     with tempfile.TemporaryDirectory(prefix="pipe-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        render(folder / "repository")
+        render(folder / "repository", "ml50", (ROOT / "clusters/ml50/cluster.yaml").read_text())
         (folder / "twin").mkdir()
         with (
             twin_of(
@@ -71,8 +55,8 @@ def piped() -> Iterator["Twin"]:
             ) as made,
             alone(made.api, with_pipelines()),
         ):
-            # Its controller looks for new kinds twice a minute, and begins anew with all of them.
-            eventually("the quota counts workflows", lambda: counted(made), 240.0)
+            # Its controller looks for new kinds twice a minute, and then again at all that quotas count.
+            eventually("the quota counts workflows", lambda: counted(made), 120.0)
             yield made
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from generator.components.acceptance.names import JOBS, labels
 from generator.components.component import Manifest, Namespace
 from generator.components.kueue import TEAM
-from generator.components.queues import COHORT, NOTHING, covered, flavor_quotas, flavors, group, kueue_object
+from generator.components.queues import COHORT, covered, flavor_quotas, flavors, group, kueue_object
 from generator.components.tenants.pods import ALLOWED
+from generator.model.capacity import NOTHING
 from generator.model.cluster import Cluster
 
 

@@ -11,7 +11,7 @@ from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
 from generator.components.parts import taint_entry, toleration
 from generator.components.queues import machines
 from generator.components.static import read_text
-from generator.model.capacity import Share, flavor_capacity, made_capacity, quota_share
+from generator.model.capacity import NOTHING, Share, flavor_capacity, made_capacity, quota_share, together
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU
@@ -26,7 +26,6 @@ BATCH = "batch-"
 """How the names of PriorityClasses for jobs begin."""
 
 GIB = 2**30
-NOTHING = Share(devices={}, milli_cpu=0, memory=0, pods=0)
 
 
 def queues(cluster: Cluster) -> Component:
@@ -126,7 +125,7 @@ def remainder(cluster: Cluster, pool: str) -> Share:
     """Return what the quotas on a pool leave of it, in whole cores and whole GiB, with what machines give that are made
     when they are asked for: nobody owns those, for they may never come.
     """
-    capacity = together(flavor_capacity(cluster, pool), made_capacity(cluster, pool) or NOTHING)
+    capacity = together(flavor_capacity(cluster, pool), made_capacity(cluster, pool))
     owned = [nominal(cluster, team, pool) for team in cluster.teams]
     return Share(
         devices={
@@ -136,17 +135,6 @@ def remainder(cluster: Cluster, pool: str) -> Share:
         milli_cpu=max(0, capacity.milli_cpu - sum(share.milli_cpu for share in owned)) // 1000 * 1000,
         memory=max(0, capacity.memory - sum(share.memory for share in owned)) // GIB * GIB,
         pods=max(0, capacity.pods - sum(share.pods for share in owned)),
-    )
-
-
-def together(*shares: Share) -> Share:
-    """Return the sum of shares."""
-    names = dict.fromkeys(name for share in shares for name in share.devices)
-    return Share(
-        devices={name: sum(share.devices.get(name, 0) for share in shares) for name in names},
-        milli_cpu=sum(share.milli_cpu for share in shares),
-        memory=sum(share.memory for share in shares),
-        pods=sum(share.pods for share in shares),
     )
 
 

@@ -1,7 +1,7 @@
 """What a team can use of a pool at most, whatever others leave idle: Kueue's own sum."""
 
-from generator.components.queues import NOTHING, flavors, limit, nominal, remainder, smaller, together
-from generator.model.capacity import Share
+from generator.components.queues import flavors, limit, nominal, remainder, smaller
+from generator.model.capacity import NOTHING, Share, together
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 

@@ -226,6 +226,9 @@ def _controllers(name: str, address: Address) -> list[str]:
         # Silence says only that this machine is busy, or that the API server was away: KWOK, other than kubelet, never
         # makes pods Ready again that were made not Ready with their node.
         "--node-monitor-grace-period=3600s",
+        # A quota that counts kinds which came just before it is not looked at again before this: else for five minutes
+        # it lets none of them in.
+        "--resource-quota-sync-period=15s",
     ]
 
 
