@@ -18,17 +18,22 @@ def _is_lifecycle(field: FieldChange) -> bool:
     return len(field.path) > 1 and str(field.path[1]).startswith("lifecycle-")
 
 
-def begins_to_expire(change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether a bucket that was there gets days after which former versions go, having had none."""
+def _stood(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether the bucket of a lifecycle was there: in a new one there is nothing to lose."""
     bucket = str(field.path[-1]).removeprefix("lifecycle-").removesuffix(".json")
     stood = [line.split()[:1] for line in str(dig(change.old, "data", "buckets") or "").splitlines()]
-    return _is_lifecycle(field) and field.old is ABSENT and [bucket] in stood
+    return _is_lifecycle(field) and (field.old is not ABSENT or [bucket] in stood)
 
 
-def objects_go(_change: ObjectChange, field: FieldChange) -> bool:
+def begins_to_expire(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a bucket that was there gets days after which former versions go, having had none."""
+    return field.old is ABSENT and _stood(change, field)
+
+
+def objects_go(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether objects go by themselves that stayed, or sooner than before."""
     old, new = _days(field.old), _days(field.new)
-    return _is_lifecycle(field) and new is not None and (old is None or new < old)
+    return _stood(change, field) and new is not None and (old is None or new < old)
 
 
 def user_rights(change: ObjectChange, _beside: Beside) -> Iterator[str]:
