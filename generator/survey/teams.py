@@ -1,7 +1,7 @@
 """The sections `teams` and `scheduling`: what queues of Kueue say of who owns how much."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from generator.components.acceptance.names import JOBS as ACCEPTANCE
@@ -9,7 +9,7 @@ from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
 from generator.components.kueue import NAMESPACE, TEAM
 from generator.components.tenants.pods import ALLOWED
-from generator.components.tenants.rbac import MEMBER, VIEWER
+from generator.components.tenants.rbac import MEMBER, PIPELINES, VIEWER
 from generator.components.volcano import OWN_QUEUES
 from generator.model.base import is_label
 from generator.model.fields import amount, dig, mapping, sequence
@@ -110,7 +110,9 @@ def _namespace(seen: Seen, team: str, notes: Notes) -> Plain:
         notes.found((AT, team), "there is no namespace of this name; here a team's is called as the team is")
         return {}
     labels = mapping(dig(space, "metadata", "labels"))
-    found: Plain = {"members": [*_members(seen, team)], **_volumes(seen, team)}
+    bindings = seen.items(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{team}/rolebindings")
+    found: Plain = {"members": [*_members(bindings)], **_volumes(seen, team)}
+    found["pipelines"] = any(text(one, "roleRef", "name") == PIPELINES for one in bindings)
     if labels.get(LEVEL) in {"restricted", "privileged"}:
         found["security"] = labels[LEVEL]
     allowed = [name for name in _classes(seen) if f"{ALLOWED}{name}" in labels]
@@ -133,8 +135,8 @@ def _usual(classes: Mapping[str, int]) -> list[str]:
     return Scheduling(priorities=dict(classes)).open_to(Team(name="any"))
 
 
-def _members(seen: Seen, team: str) -> Iterator[Plain]:
-    for one in seen.items(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{team}/rolebindings"):
+def _members(bindings: Sequence[Manifest]) -> Iterator[Plain]:
+    for one in bindings:
         role = text(one, "roleRef", "name")
         if role not in {MEMBER, VIEWER}:
             continue

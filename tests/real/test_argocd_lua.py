@@ -81,6 +81,7 @@ EXAMPLES: dict[str, list[tuple[Status, str]]] = {
     ],
     "ceph.rook.io_CephFilesystem": ROOK,
     "ceph.rook.io_CephFilesystemSubVolumeGroup": ROOK,
+    "ceph.rook.io_CephNFS": ROOK,
     "ceph.rook.io_CephObjectStoreUser": ROOK,
     "kueue.x-k8s.io_ClusterQueue": [
         (conditions("Active", "True"), "Healthy"),
