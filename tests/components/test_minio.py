@@ -14,6 +14,7 @@ from generator.components.minio import DEFINITION as MINIO
 from generator.components.minio import minio
 from generator.components.minio.metrics import USER as METRICS
 from generator.components.minio.metrics import token
+from generator.components.minio.settings import FORMER
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
@@ -307,10 +308,24 @@ def test_every_secret_that_is_read_is_declared_with_its_keys(ml50: Cluster) -> N
     volumes = [*server(cluster)["template"]["spec"]["volumes"], *setup(cluster)["volumes"]]
     for volume in volumes:
         for source in volume.get("projected", {}).get("sources", [volume]):
-            if secret := source.get("secret"):
+            if (secret := source.get("secret")) and _keys(secret) != [FORMER]:
                 name = secret.get("name") or secret["secretName"]
                 read.setdefault(name, set()).update(item["key"] for item in secret["items"])
     assert read == declared
+
+
+def _keys(secret: dict[str, Any]) -> list[str]:
+    return [item["key"] for item in secret["items"]]
+
+
+def test_the_setup_reads_a_users_former_key_where_there_is_one(ml50: Cluster) -> None:
+    (secrets,) = (one["projected"]["sources"] for one in setup(ml50)["volumes"] if "projected" in one)
+    read = [one["secret"] for one in secrets if _keys(one["secret"]) == [FORMER]]
+    assert ml50.storage.objects
+    names = [user.name for user in ml50.storage.objects.users]
+    assert [one["name"] for one in read] == [f"minio-user-{name}" for name in names]
+    assert [one["items"][0]["path"] for one in read] == [f"{name}/{FORMER}" for name in names]
+    assert all(one["optional"] for one in read), "without it the pod would wait for a key that mostly is not there"
 
 
 def test_nobody_reaches_the_console_and_the_servers_reach_only_each_other(ml50: Cluster) -> None:
@@ -418,7 +433,8 @@ def test_the_setup_mounts_what_its_script_reads(ml50: Cluster) -> None:
 def test_the_setup_waits_for_all_secrets_but_those_that_came_later(ml50: Cluster) -> None:
     """A volume that lacks a Secret keeps its pod from starting."""
     (secrets,) = (one["projected"]["sources"] for one in setup(ml50)["volumes"] if "projected" in one)
-    assert [one["secret"]["name"] for one in secrets if one["secret"].get("optional")] == [
+    whole = [one["secret"] for one in secrets if _keys(one["secret"]) != [FORMER]]
+    assert [one["name"] for one in whole if one.get("optional")] == [
         "minio-metrics",
         "minio-acceptance",
     ]

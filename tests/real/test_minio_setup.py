@@ -304,6 +304,40 @@ def test_a_replaced_key_and_a_removed_user_are_shut_out(store: Store, ml50: Clus
     assert store.client("ls", "s/locked", key=login("copier")).returncode == 0
 
 
+def test_a_key_is_replaced_while_its_user_goes_on_writing(store: Store, ml50: Cluster) -> None:
+    """First MinIO knows both keys, then consumers change, then the former one is taken away."""
+    assert store.setup(ml50, keys="former").returncode == 0
+    assert writes(store, "former")
+    former = store.folder / "secrets" / "copier" / "formerAccessKey"
+    former.write_text(access_key("copier", "former"))
+    for _ in range(2):  # again, as after a sync that was ended in the middle
+        done = store.setup(ml50, keys="newer")
+        assert done.returncode == 0, done.stderr
+        assert access_key("copier", "former") not in done.stdout
+        assert "user copier: its former key is not disabled" in done.stdout
+        assert (writes(store, "former"), writes(store, "newer")) == (True, True)
+    assert store.client("ls", "s/locked", key=login("reader", "former")).returncode != 0, "who has no former key named"
+    former.unlink()
+    assert store.setup(ml50, keys="newer").returncode == 0
+    assert (writes(store, "former"), writes(store, "newer")) == (False, True)
+    assert store.setup(ml50).returncode == 0
+
+
+def test_a_former_key_that_is_disabled_stays_so(store: Store, ml50: Cluster) -> None:
+    assert store.setup(ml50, keys="stolen").returncode == 0
+    assert store.setup(ml50).returncode == 0
+    (store.folder / "secrets" / "copier" / "formerAccessKey").write_text(access_key("copier", "stolen"))
+    assert store.setup(ml50).returncode == 0
+    assert (writes(store, "stolen"), writes(store, "first")) == (False, True)
+
+
+def writes(store: Store, keys: str) -> bool:
+    """Tell whether the writer of backups may write and read with these keys."""
+    key, place = login("copier", keys), f"s/locked/of-{keys}"
+    written = store.client("pipe", place, key=key, text=keys).returncode == 0
+    return written and store.client("cat", place, key=key).stdout == keys
+
+
 METRICS = ("cluster", "node", "bucket", "resource")
 
 

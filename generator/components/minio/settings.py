@@ -28,6 +28,9 @@ DELETE = ["s3:DeleteObject"]
 CLIENT_IMAGE = VERSIONS.known[0].images["client"]
 """The image of MinIO's client, of the catalogue's first version: `client_image` tells a cluster's own."""
 
+FORMER = "formerAccessKey"
+"""The key of a user's Secret that names the access key it had before, as long as consumers still use that one."""
+
 # What each right may do with a bucket, and with its objects.
 RIGHTS = {
     "read": (READ_BUCKET, READ),
@@ -123,7 +126,7 @@ def copied_keys(user: ObjectUser, namespace: str, reader: str) -> Secret:
         keys=("accessKey", "secretKey"),
         source="generated",
         loss="outage",
-        rotate="replace all copies, then sync `minio`: until its setup has run, the new keys are unknown to MinIO",
+        rotate=f"with {NAMESPACE}/{user_secret(user.name)}, after `argocd app sync minio`: see operations.md",
         readers=(reader,),
         copy_of=f"{NAMESPACE}/{user_secret(user.name)}",
     )
@@ -183,12 +186,14 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
 
 def sources(cluster: Cluster, objects: Objects) -> list[Manifest]:
     """Return the Secrets as the files that the script reads. The metrics' and acceptance's may be missing: a cluster
-    from before they were declared has them after the next bootstrap alone, and buckets and users wait for neither.
+    from before they were declared has them after the next bootstrap alone, and buckets and users wait for neither. A
+    user has a former key only while its key is being replaced.
     """
     return [
         {"secret": {"name": "minio-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         _keys("minio-root", "root", ("rootUser", "rootPassword")),
         *(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey")) for user in objects.users),
+        *(_may_lack(_keys(user_secret(user.name), user.name, (FORMER,))) for user in objects.users),
         *(_named(volume_keys.secret_name(one), volume_keys.user(one)) for one in cluster.volume_backups),
         *((_may_lack(_keys(metrics.SECRET, metrics.USER, metrics.TOKEN.of)),) if metrics.watched(cluster) else ()),
         *((_may_lack(_keys(trial.SECRET, trial.NAME, trial.KEYS)),) if trial.wanted(cluster) else ()),

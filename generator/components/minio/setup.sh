@@ -1,12 +1,13 @@
 #!/bin/sh
 # Makes MinIO hold what the cluster file says: buckets with their rules, then users and what each may do.
 # It may run at any time and any number of times: every step sets a state. No bucket is ever removed; a key that no
-# user of the cluster file has any more is disabled.
+# user of the cluster file has any more is disabled, unless it is the former key of one whose key is being replaced.
 #
 # $SETTINGS/buckets    one a line: name, days of lock, `on` or `off` for versions, quota in bytes; `-` for none
 # $SETTINGS/users      one name a line
 # $SETTINGS/lifecycle-<bucket>.json, $SETTINGS/policy-<user>.json
 # $SECRETS/root/{rootUser,rootPassword}, $SECRETS/<user>/{accessKey,secretKey}, $SECRETS/ca.crt
+# $SECRETS/<user>/formerAccessKey    only while consumers still have it: not disabled
 #
 # Keys reach the client through its environment and its standard input, never as arguments, and are not printed.
 # Only the shell and coreutils are used: the client's image has no more.
@@ -79,6 +80,11 @@ user() { # name
     keys="$keys$key "
     count=$((count + 1))
     echo "user $1: policy gen-$1"
+    # Nothing is set of the former key: one that is disabled stays so.
+    if [ -f "$SECRETS/$1/formerAccessKey" ]; then
+        former="$former$(cat "$SECRETS/$1/formerAccessKey") "
+        echo "user $1: its former key is not disabled, until formerAccessKey leaves its Secret"
+    fi
 }
 
 disable_others() {
@@ -93,6 +99,9 @@ disable_others() {
             seen=$((seen + 1))
             continue
             ;;
+        esac
+        case "$former" in
+        *" $key "*) continue ;;
         esac
         case "$line" in
         *'"policyName":"gen-'*'"userStatus":"enabled"'*)
@@ -109,6 +118,7 @@ while read -r name lock versions quota <&3; do
     bucket "$name" "$lock" "$versions" "$quota"
 done 3<"$SETTINGS/buckets"
 keys=" "
+former=" "
 count=0
 while read -r name <&3; do
     user "$name"
