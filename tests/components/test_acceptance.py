@@ -15,7 +15,7 @@ from validation.schemas import refused
 from generator.components.acceptance import DEFINITION, acceptance
 from generator.components.acceptance.facts import config_maps, facts
 from generator.components.acceptance.names import JOBS, NAMESPACE
-from generator.components.acceptance.pools import TESTS, tried
+from generator.components.acceptance.pools import BY_JOBS, TESTS, tried
 from generator.components.acceptance.queue import queue
 from generator.components.acceptance.rights import rights
 from generator.components.acceptance.stores import LINK, least, stores
@@ -111,7 +111,7 @@ def test_what_a_pool_cannot_have_is_told_with_the_reason(cluster: Cluster) -> No
         storage=structs.replace(cluster.storage, scratch=None, ceph=None, objects=None),
     )
     found = of_pool(plain, "gpu-training")
-    assert set(found["absent"]) == set(TESTS) - {"nccl"}
+    assert set(found["absent"]) == set(BY_JOBS) - {"nccl"}
     assert (found["infiniband"], found["thresholds"]) == (False, {})
     assert set(jobs(plain, "gpu-training")) == {"nccl"}
 
@@ -146,7 +146,7 @@ def test_its_queue_owns_nothing_and_stops_nobody(cluster: Cluster) -> None:
     assert (local["metadata"]["namespace"], local["spec"]["clusterQueue"]) == (JOBS, of_cluster["metadata"]["name"])
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", BY_JOBS)
 def test_each_pod_has_a_node_to_itself_and_waits_in_the_queue(cluster: Cluster, test: str) -> None:
     job = jobs(cluster, "gpu-training")[test]
     labels = job["metadata"]["labels"]
@@ -234,6 +234,9 @@ def test_the_launcher_is_on_a_node_without_gpus(cluster: Cluster) -> None:
 def test_steps_may_do_nothing_outside(cluster: Cluster) -> None:
     made = acceptance(cluster)
     roles = [one for one in (*made.base, *made.objects) if one["kind"].endswith("Role")]
+    (of_cluster,) = [one for one in roles if one["kind"] == "ClusterRole"]
+    assert of_cluster["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]}]
+    roles.remove(of_cluster)
     assert {(one["kind"], one["metadata"]["namespace"]) for one in roles} == {("Role", NAMESPACE), ("Role", JOBS)}
     writes = [rule for one in roles for rule in one["rules"] if not set(rule["verbs"]) <= {"get", "list"}]
     assert {each for rule in writes for each in rule["resources"]} == {
@@ -241,6 +244,22 @@ def test_steps_may_do_nothing_outside(cluster: Cluster) -> None:
     }  # fmt: skip
     without = with_(cluster, frameworks=())
     assert not [rule for one in rights(without) for rule in one.get("rules", ()) if "mpijobs" in rule["resources"]]
+
+
+def test_the_address_is_tried_where_nodes_of_the_control_plane_hold_it_and_only_when_asked(cluster: Cluster) -> None:
+    found = of_pool(cluster, "gpu-training")
+    assert "vip" not in found["absent"]
+    names = [one.name for one in cluster.control_plane]
+    assert found["vip"] == {"host": "10.10.0.10", "port": 6443, "nodes": names, "seconds": 30}
+    endpoint = structs.replace(cluster.kubernetes.endpoint, by="external")
+    outside = with_(cluster, kubernetes=structs.replace(cluster.kubernetes, endpoint=endpoint))
+    assert "outside" in of_pool(outside, "gpu-training")["absent"]["vip"]
+    assert not [one for one in rights(outside) if one["kind"] == "ClusterRole"]
+    made = template()["spec"]
+    (tests,) = [one["value"] for one in made["arguments"]["parameters"] if one["name"] == "tests"]
+    assert tests.split(",") == list(BY_JOBS)
+    (step,) = [one for one in made["templates"] if one["name"] == "vip"]
+    assert "control-plane" in json.dumps(step["affinity"]), "it must not go away with the address"
 
 
 def test_every_step_is_one_of_the_script_and_told_every_parameter() -> None:

@@ -283,3 +283,52 @@ def test_a_store_that_is_broken_or_whose_result_is_cut_is_told(step: Any, said: 
 
 def test_a_pod_that_is_missing_is_told(step: Any) -> None:
     assert judged(step, "objects", GOOD_OBJECTS)[1] == ["1 of 2 pods said something"]
+
+
+def tries(failover: Any, *parts: tuple[float, str, str]) -> list[Any]:
+    """Return requests ten times a second: seconds of each part, who answered, or why nobody did."""
+    found, at = [], 0
+    for seconds, by, why in parts:
+        for _ in range(round(seconds * 10)):
+            found.append(failover.Try(at / 10, at / 10 + 0.02, by, why))
+            at += 1
+    return found
+
+
+AWAY = "no answer in 2 s"
+
+
+@pytest.mark.parametrize(
+    ("parts", "watched", "fell", "told"),
+    [
+        (((5, "cp-1", ""), (3.5, "", AWAY), (60, "cp-2", "")), (1, ""), [], ""),
+        (((5, "cp-1", ""), (40, "", AWAY), (60, "cp-2", "")), (1, ""), [], "nobody answered for 40.1 s, more than 30"),
+        (((5, "cp-1", ""), (3, "", AWAY), (60, "cp-1", "")), (1, ""), [], "cp-1 has it still, or again"),
+        (((5, "cp-1", ""), (301, "", AWAY)), (1, "it was not up at the end"), [], "nobody has answered for 301 s"),
+        (((5, "cp-1", ""), (3, "", AWAY), (60, "cp-2", "")), (1, "HTTP 410"), [], "a watch could not be taken up"),
+        (((5, "cp-1", ""), (3, "", AWAY), (60, "cp-2", "")), (1, ""), ["gpu-3"], "gpu-3 became NotReady, or Ready"),
+        (((9, "", AWAY),), (0, ""), [], "nobody answered at all"),
+    ],
+)
+@pytest.mark.usefixtures("step")
+def test_a_move_of_the_address_is_judged_by_its_longest_gap(
+    parts: Any, watched: Any, fell: list[str], told: str
+) -> None:
+    failover = import_module("failover")
+    asked = tries(failover, *parts)
+    result = failover.judge(asked, asked[-1].ended, watched, fell, 30.0)
+    if told:
+        assert any(told in one for one in result["wrong"]), result
+    else:
+        (values,) = result["figures"].values()
+        assert (result["wrong"], list(result["figures"])) == ([], ["cp-1 to cp-2"])
+        assert values == {"vip-seconds": 3.6, "failed-requests": 35.0, "watch-breaks": 1.0}
+
+
+@pytest.mark.usefixtures("step")
+def test_a_pod_that_stood_still_has_measured_nothing() -> None:
+    failover = import_module("failover")
+    asked = tries(failover, (5, "cp-1", ""), (9, "cp-2", ""))
+    cut = [*asked[:40], *asked[70:]]
+    assert "for 3.1 s nothing was asked" in failover.judge(cut, cut[-1].ended, (0, ""), [], 30.0)["wrong"][0]
+    assert failover.judge(asked, asked[-1].ended + 8, (0, ""), [], 30.0)["wrong"], "it was cut off at its end"

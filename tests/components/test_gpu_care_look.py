@@ -211,3 +211,23 @@ def test_marks_that_somebody_broke_hinder_nothing(care: Care) -> None:
     care.site.tells("gpu-03", Device(0, failed=1))
     care.look()
     assert care.site.said("gpu-03") == f"{uuid(0)}: memory rows can no longer be remapped"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        '{"jobs": ["vision/train"]}',
+        '{"jobs": {"vision/train": 5}}',
+        '{"seen": []}',
+        f'{{"seen": {{"{uuid(0)}": 79}}}}',
+        f'{{"seen": {{"{uuid(0)}": [[]]}}}}',
+        '{"failed": 1}',
+        '{"tainted": "yesterday"}',
+        '{"tainted": "2026-11-23T11:00:00"}',
+    ],
+)
+def test_a_note_of_another_form_keeps_no_other_node_from_its_taint(care: Care, note: str) -> None:
+    care.site.nodes["gpu-01"]["metadata"]["annotations"][CARE] = note
+    care.site.tells("gpu-03", Device(0, failed=1))
+    care.look()
+    assert care.site.tainted() == ["gpu-03"]

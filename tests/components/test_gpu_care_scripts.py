@@ -119,6 +119,16 @@ def test_many_jobs_with_errors_of_their_own_speak_against_the_node(modules: tupl
     assert list(later.memory["jobs"]) == ["vision/last"]
 
 
+def test_no_number_of_jobs_makes_a_note_outgrow_its_node(modules: tuple[Any, Any]) -> None:
+    memory = looked_at(modules, Device(0))
+    for number in range(60):
+        device = Device(0, (13, 31)[number % 2], pod=f"vision/train-{number}")
+        found = judged(modules, memory, device, now=f"2026-11-23T12:{number:02}:00Z")
+        memory = found.memory
+    assert sorted(memory["jobs"]) == sorted(f"vision/train-{number}" for number in range(40, 60))
+    assert found.report, "the newest is told of still"
+
+
 def test_split_gpus_tell_of_each_instance(modules: tuple[Any, Any]) -> None:
     well = [Device(0, instance="3"), Device(0, instance="4")]
     for devices in ((well[0], Device(0, 95, instance="4")), (Device(0, 95, instance="3"), well[1])):

@@ -1,5 +1,8 @@
-"""The test of object stores, run as its pods run it, on a real MinIO with the user and bucket that its setup makes."""
+"""The test of object stores, run as its pods run it, on a real MinIO and on a real gateway of Ceph: each with the user
+and the bucket that the cluster makes for it.
+"""
 
+import contextlib
 import json
 import os
 import signal
@@ -22,33 +25,22 @@ RUN, USER, PASSWORD = "acceptance-x7k2p", "trial-access", "trial-secret-of-this-
 
 
 class Site:
-    """MinIO with a bucket that is tried and one that is not, and what its administrator sees."""
+    """A store that speaks S3, at a URL and with a certificate of this CA, and `mc` with the keys of who owns the bucket
+    that is tried.
+    """
 
-    def __init__(self, server: Server, folder: Path) -> None:
-        self.server, self.folder = server, folder
-        (folder / "keys/minio").mkdir(parents=True)
-        (folder / "keys/minio/access").write_text(f"{USER}\n")
-        (folder / "keys/minio/secret").write_text(f"{PASSWORD}\n")
-        assert server.certificates
-        self.ca = server.certificates / "CAs/ca.crt"
-        deadline = time.monotonic() + 60
-        while subprocess.run([program("mc"), "ls", "s"], env=self.env, capture_output=True, check=False).returncode:
-            assert time.monotonic() < deadline, "MinIO did not start"
-            time.sleep(0.2)
-        for name, text in trial.files().items():
-            (folder / name).write_text(text)
-        for bucket in (trial.NAME, "others"):
-            self.mc("mb", f"s/{bucket}")
-        self.mc("admin", "user", "add", "s", USER, PASSWORD)
-        self.mc("admin", "policy", "create", "s", "gen-trial", str(folder / f"policy-{trial.NAME}.json"))
-        self.mc("admin", "policy", "attach", "s", "gen-trial", "--user", USER)
-        rules = (folder / f"lifecycle-{trial.NAME}.json").read_text()
-        self.mc("ilm", "rule", "import", f"s/{trial.NAME}", text=rules)
-
-    @property
-    def env(self) -> dict[str, str]:
-        root = f"https://{ROOT_USER}:{ROOT_PASSWORD}@{self.server.address}"
-        return {"HOME": str(self.folder), "MC_HOST_s": root, "MC_INSECURE": "1", "PATH": os.environ["PATH"]}
+    def __init__(self, folder: Path, url: str, ca: Path, owner: tuple[str, str]) -> None:
+        self.folder, self.url, self.ca = folder, url, ca
+        keys = folder / "keys/store"
+        keys.mkdir(parents=True)
+        (keys / "access").write_text(f"{USER}\n")
+        (keys / "secret").write_text(f"{PASSWORD}\n")
+        self.env = {
+            "HOME": str(folder),
+            "MC_HOST_s": url.replace("://", f"://{':'.join(owner)}@"),
+            "MC_INSECURE": "1",
+            "PATH": os.environ["PATH"],
+        }
 
     def mc(self, *words: str, text: str = "") -> str:
         done = subprocess.run(
@@ -62,7 +54,7 @@ class Site:
         script = self.folder / "object_stores.py"
         script.write_text(read_text("acceptance/object_stores.py.txt"))
         env = {
-            "STORES": f"minio {self.server.url}/{bucket}\n",
+            "STORES": f"store {self.url}/{bucket}\n",
             "KEYS": str(self.folder / "keys"),
             "CA": str(self.ca),
             "SIZE": str(2 * 2**20),
@@ -81,14 +73,51 @@ class Site:
         return sorted(json.loads(line)["key"] for line in lines)
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("objects")
-    server = Server(folder / "drive", certificates=certificates(folder / "certs"))
+@contextlib.contextmanager
+def minio(folder: Path) -> Iterator[Site]:
+    """Run a MinIO with the user and the bucket that its setup makes."""
+    signed = certificates(folder / "certs")
+    server = Server(folder / "drive", certificates=signed)
     try:
-        yield Site(server, folder)
+        made = Site(folder, server.url, signed / "CAs/ca.crt", (ROOT_USER, ROOT_PASSWORD))
+        deadline = time.monotonic() + 60
+        while subprocess.run([program("mc"), "ls", "s"], env=made.env, capture_output=True, check=False).returncode:
+            assert time.monotonic() < deadline, "MinIO did not start"
+            time.sleep(0.2)
+        for name, text in trial.files().items():
+            (folder / name).write_text(text)
+        for bucket in (trial.NAME, "others"):
+            made.mc("mb", f"s/{bucket}")
+        made.mc("admin", "user", "add", "s", USER, PASSWORD)
+        made.mc("admin", "policy", "create", "s", "gen-trial", str(folder / f"policy-{trial.NAME}.json"))
+        made.mc("admin", "policy", "attach", "s", "gen-trial", "--user", USER)
+        made.mc("ilm", "rule", "import", f"s/{trial.NAME}", text=(folder / f"lifecycle-{trial.NAME}.json").read_text())
+        yield made
     finally:
         server.stop()
+
+
+@contextlib.contextmanager
+def ceph(folder: Path) -> Iterator[Site]:
+    """Run a gateway of Ceph with the user and the bucket that Rook makes for a claim: the bucket is the user's own, and
+    it may make no other one.
+    """
+    from cephgateway import gateway
+
+    signed = certificates(folder / "certs")
+    with gateway(signed) as served:
+        served.user("claim", USER, PASSWORD)
+        made = Site(folder, served.url, signed / "CAs/ca.crt", (USER, PASSWORD))
+        made.mc("mb", f"s/{trial.NAME}")
+        served.run("radosgw-admin", "user", "modify", "--uid=claim", "--max-buckets=-1")
+        Site(folder / "others", served.url, made.ca, (ROOT_USER, ROOT_PASSWORD)).mc("mb", "s/others")
+        yield made
+
+
+@pytest.fixture(scope="module", params=[minio, ceph], ids=["minio", "ceph"])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with request.param(tmp_path_factory.mktemp("objects")) as made:
+        yield made
 
 
 def said(process: "subprocess.Popen[str]") -> str:
@@ -102,7 +131,7 @@ def said(process: "subprocess.Popen[str]") -> str:
 
 def result(text: str) -> dict[str, Any]:
     begin, line, end = text.splitlines()
-    assert (begin, end) == ("== store minio", "== end")
+    assert (begin, end) == ("== store store", "== end")
     found: dict[str, Any] = json.loads(line)
     return found
 

@@ -5,9 +5,11 @@ policies of teams. Played are controllers (they make pods, and tell how a job en
 import contextlib
 import json
 import os
+import socket
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,7 +26,7 @@ from reference import load
 from generator.components import JOBS as KINDS
 from generator.components.acceptance import acceptance
 from generator.components.acceptance.names import JOBS, NAMESPACE
-from generator.components.acceptance.pools import TESTS
+from generator.components.acceptance.pools import BY_JOBS
 from generator.components.acceptance.templates import scripts
 from generator.components.jobs import PODSET
 from generator.components.queues import queues
@@ -174,6 +176,7 @@ class Site:
             "THRESHOLDS": "",
             "WAIT_SECONDS": "60",
             "TRY_SECONDS": "60",
+            "SETTLE_SECONDS": "3",
             **told,
         }
         command = [sys.executable, "-B", str(self.folder / "acceptance.py"), step]
@@ -300,7 +303,7 @@ def test_a_good_pool_is_accepted_and_nothing_is_left(site: Site) -> None:
     code, said = site.step(run, "objects", partial(site.play, run, "objects", [read] * 3), **said_by_run)
     assert (code, "objects: passed" in said) == (0, True), said
     kept = records(site, run)
-    assert (sorted(kept), [one["wrong"] for one in kept.values()]) == (sorted(TESTS), [[]] * 5)
+    assert (sorted(kept), [one["wrong"] for one in kept.values()]) == (sorted(BY_JOBS), [[]] * 5)
     assert records(site, run)["pairs"]["on"] == list(NODES)
     code, said = site.step(run, "verdict")
     assert (code, "pool gpu-training is accepted, 3 nodes" in said) == (0, True), said
@@ -400,7 +403,7 @@ def test_without_the_mpi_operator_a_job_does_it_and_nobody_asks_for_mpijobs(site
     ("told", "words"),
     [
         ({"POOL": "cpu"}, "There are gpu-inference, gpu-training"),
-        ({"TESTS": "nccl,fio"}, "tests: fio; there are nccl, pairs, scratch, shared, objects"),
+        ({"TESTS": "nccl,fio"}, "tests: fio; there are nccl, pairs, scratch, shared, objects, vip"),
         ({"TESTS": " "}, "tests: nothing"),
         ({"NODES": "13"}, "nodes: 13: say how many, 12 at most"),
         ({"POOL": "gpu-inference", "NODES": "2"}, "nodes: 2: say how many, 1 at most, or 0 for that: of 3 nodes"),
@@ -413,6 +416,106 @@ def test_without_the_mpi_operator_a_job_does_it_and_nobody_asks_for_mpijobs(site
 def test_what_cannot_be_tried_is_refused_before_anything_waits(site: Site, told: dict[str, str], words: str) -> None:
     code, said = site.step(site.run(), "preflight", **told)
     assert (code, words in said) == (2, True), said
+
+
+class Front:
+    """The API server as a control-plane node shows it at the address: with a certificate that has the node's name."""
+
+    def __init__(self, site: Site, node: str, port: int) -> None:
+        self.site, self.port, self.open = site, port, True
+        names = ["-subj", "/CN=kube-apiserver", "-addext", f"subjectAltName=DNS:{node},IP:127.0.0.1"]
+        new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        own = site.folder / f"{node}.crt", site.folder / f"{node}.key"
+        command = [*new, "-out", str(own[0]), "-keyout", str(own[1]), *names]
+        subprocess.run(command, check=True, capture_output=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(*own)
+        self.certificate = own[0].read_bytes()
+        self.pairs: list[socket.socket] = []
+
+    def serve(self) -> None:
+        """Take the address."""
+        self.listening = socket.create_server(("127.0.0.1", self.port))
+        Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        """Join each connection with one to the API server."""
+        with contextlib.suppress(OSError):
+            while True:
+                raw, _ = self.listening.accept()
+                Thread(target=self.join, args=(raw,), daemon=True).start()
+
+    def join(self, raw: socket.socket) -> None:
+        """Carry what both sides say."""
+        self.pairs.append(raw)
+        trust = ssl.create_default_context(cafile=str(self.site.api.certificate))
+        with contextlib.suppress(OSError, ValueError):
+            near = self.context.wrap_socket(raw, server_side=True)
+            port = int(self.site.api.url.rpartition(":")[2])
+            far = trust.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="127.0.0.1")
+            self.pairs += [near, far]
+            asked = near.recv(65536)
+            far.sendall(asked)
+            while said := far.recv(65536):
+                near.sendall(said)
+            near.unwrap()
+
+    def leave(self) -> None:
+        """Go, with all connections."""
+        for one in (self.listening, *self.pairs):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):
+                one.close()
+
+
+def test_who_takes_the_address_over_is_measured_and_recorded(site: Site) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ml50 = load("ml50")
+    endpoint = structs.replace(ml50.kubernetes.endpoint, address=f"127.0.0.1:{port}")
+    site.renew(tried(kubernetes=structs.replace(ml50.kubernetes, endpoint=endpoint)))
+    fronts = [Front(site, one.name, port) for one in ml50.control_plane[:2]]
+    known = (site.folder / "ca.crt").read_bytes()
+    (site.folder / "ca.crt").write_bytes(b"".join([known, *(one.certificate for one in fronts)]))
+    try:
+        code, said = site.step(site.run(), "vip", TESTS="vip")
+        assert (code, "not Ready" in said) == (2, True), said
+        for machine in ml50.control_plane:
+            site.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": machine.name}})
+            ready = {
+                "type": "Ready",
+                "status": "True",
+                "lastTransitionTime": "2026-11-23T12:05:00Z",
+                "reason": "Played",
+            }
+            site.status(f"/api/v1/nodes/{machine.name}", {"conditions": [ready]})
+        fronts[0].serve()
+        run = site.run()
+
+        def move() -> None:
+            time.sleep(3)
+            fronts[0].leave()
+            time.sleep(2)
+            fronts[1].serve()
+
+        code, said = site.step(run, "vip", move, TESTS="vip")
+        assert (code, "vip: passed" in said, "cp-1 holds 127.0.0.1" in said) == (0, True, True), said
+        kept = records(site, run)["vip"]
+        assert kept["on"] == ["cp-1", "cp-2"]
+        values = kept["figures"]["cp-1 to cp-2"]
+        assert 1.8 < values["vip-seconds"] < 5, values
+        assert (values["failed-requests"] >= 10, values["watch-breaks"]) == (True, 1.0), values
+        still = site.run()
+        code, said = site.step(still, "vip", TESTS="vip", WAIT_SECONDS="4")
+        assert (code, "held 127.0.0.1 all the time" in said, records(site, still)) == (2, True, {}), said
+    finally:
+        for one in fronts:
+            if hasattr(one, "listening"):
+                one.leave()
+        (site.folder / "ca.crt").write_bytes(known)
+        site.renew(tried())
 
 
 def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:

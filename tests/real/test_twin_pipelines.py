@@ -210,6 +210,10 @@ REFUSED: dict[str, tuple[Callable[[Object], object], str]] = {
         lambda s: s["templates"][0]["dag"]["tasks"][0].update(inline={"container": {"image": "x"}}),
         "without inline",
     ),
+    "a step within defaults": (
+        lambda s: s.update(templateDefaults={"dag": {"tasks": [{"name": "x", "inline": {"container": {}}}]}}),
+        "without inline",
+    ),
 }
 
 

@@ -8,6 +8,7 @@ from generator.components.acceptance.stores import OBJECTS, TEST, belongings, se
 from generator.components.acceptance.templates import acceptance as template
 from generator.components.acceptance.templates import programs, scripts
 from generator.components.ceph_cluster.buckets import BOUND
+from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Namespace, Operation, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.operated import MadePods
@@ -55,7 +56,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.acceptance and cluster.teams,
     absence="`acceptance` names no image, or there are no teams, and so no queue",
     namespaces=(NAMESPACE, JOBS),
-    own_kinds=("kueue.x-k8s.io/ClusterQueue",),
+    own_kinds=("kueue.x-k8s.io/ClusterQueue", *CLUSTER_ROLES),
     pods=(MadePods({TEST: OBJECTS}, JOBS),),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),

@@ -8,7 +8,7 @@ from generator.components.acceptance.jobs import CLIENTS, jobs
 from generator.components.acceptance.names import NAMESPACE, RECORDS, labels
 from generator.components.acceptance.pools import Tried, absent, most, tried
 from generator.components.acceptance.stores import least
-from generator.components.acceptance.thresholds import NAMES, PARTS, thresholds
+from generator.components.acceptance.thresholds import NAMES, PARTS, SECONDS_AWAY, thresholds
 from generator.components.common import POOL
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
@@ -45,4 +45,10 @@ def facts(cluster: Cluster, one: Tried) -> dict[str, Any]:
         "stores": least(cluster, min(CLIENTS, len(one.machines))),
         "names": list(NAMES),
         "parts": PARTS,
+        "vip": {
+            "host": cluster.kubernetes.endpoint.host,
+            "port": cluster.kubernetes.endpoint.port,
+            "nodes": [machine.name for machine in cluster.control_plane],
+            "seconds": SECONDS_AWAY,
+        },
     }

@@ -20,8 +20,10 @@ from generator.model.nodes import Machine
 from generator.model.teams import Team
 
 GIB = 2**30
-TESTS = ("nccl", "pairs", "scratch", "shared", "objects")
-"""All tests, in the order in which they run."""
+BY_JOBS = ("nccl", "pairs", "scratch", "shared", "objects")
+TESTS = (*BY_JOBS, "vip")
+"""All tests, in the order in which they run. The last one has no job: its step asks the control plane's
+address itself."""
 # Nothing that is tried computes on CPUs.
 CORES, MEMORY = 8, 64 * GIB
 
@@ -105,4 +107,8 @@ def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
         found["shared"] = "the cluster has neither Ceph's volumes nor NFS"
     if not any(stores(cluster)):
         found["objects"] = "the cluster has neither MinIO nor object stores of Ceph"
+    if cluster.kubernetes.endpoint.by == "external":
+        found["vip"] = "the control plane's address is not held by its nodes, but outside of them"
+    elif len(cluster.control_plane) < 2:
+        found["vip"] = "there is one control-plane node, and so nobody who could take the address over"
     return found

@@ -11,6 +11,7 @@ from generator.components.static import read_objects, read_text
 
 FILES = (
     "acceptance.py",
+    "failover.py",
     "fio_output.py",
     "judging.py",
     "nccl_output.py",

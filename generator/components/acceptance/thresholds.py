@@ -13,10 +13,15 @@ from generator.model.nodes import Machine
 NCCL, LINK = "nccl-gbytes", "link-gbits"
 READ, WRITE = "read-gbytes", "write-gbytes"
 READS, WRITES = "random-reads", "random-writes"
-NAMES = (NCCL, LINK, READ, WRITE, READS, WRITES, PUT, GET)
+VIP = "vip-seconds"
+NAMES = (NCCL, LINK, READ, WRITE, READS, WRITES, PUT, GET, VIP)
 """What can be asked for: GB/s of an all-reduce by nccl-tests' "busbw", Gbit/s of one link by `ib_write_bw`, GB/s and
-operations in a second of one scratch disk, MB/s of one client of an object store. Volumes that are shared are measured
-by what they reached before alone."""
+operations in a second of one scratch disk, MB/s of one client of an object store; at most, seconds without an answer of
+the control plane's address. Volumes that are shared are measured by what they reached before alone."""
+
+SECONDS_AWAY = 30
+"""Without an answer of the control plane's address: kube-vip's lease lasts 5 and keepalived's looks take 9, then
+switches learn the new place. Kubelets are missed after 50."""
 
 OF_LINES = 0.8
 """Of the sum of a node's links, an all-reduce over nodes: 80 of 2 x 400 Gbit/s. With one of two links lost it comes to

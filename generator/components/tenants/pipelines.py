@@ -18,7 +18,7 @@ WORKFLOWS = ("argoproj.io", ["cronworkflows", "workflows", "workflowtemplates"])
 """What members of a team with pipelines make, by its group."""
 _ACCOUNTS = f"{['', PIPELINE]}"
 _INLINE = (
-    "variables.templates.all(t, t.?steps.orValue([]).all(some, some.all(one, !has(one.inline)))"
+    "variables.layers.all(t, t.?steps.orValue([]).all(some, some.all(one, !has(one.inline)))"
     " && t.?dag.?tasks.orValue([]).all(one, !has(one.inline)))"
 )
 _PEOPLE = f"!({BY_CONTROLLER} || {BY_PIPELINES})"
