@@ -2,12 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -24,6 +26,10 @@ class Damaged(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     how = ""
     held: ClassVar[dict[str, bytes]] = {}
+    asked = Event()
+    """Set by the request that is slow, where one is."""
+    written = Event()
+    """Set once that has written, whoever still waits for the answer."""
 
     def answer(self, code: int, body: bytes = b"") -> None:
         self.send_response(code)
@@ -36,7 +42,13 @@ class Damaged(BaseHTTPRequestHandler):
         if self.how == "busy" and self.path.endswith("0-1"):
             self.answer(503, b"<Error><Code>SlowDown</Code></Error>")
             return
+        slow = self.how == "slow" and self.path.endswith("0-0")
+        if slow:
+            self.asked.set()
+            time.sleep(1)
         self.held[self.path] = body
+        if slow:
+            self.written.set()
         self.answer(200)
 
     def do_GET(self) -> None:
@@ -46,7 +58,7 @@ class Damaged(BaseHTTPRequestHandler):
             self.answer(200, f"<ListBucketResult>{names}</ListBucketResult>".encode())
         elif whole is None:
             self.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
-        elif not self.path.endswith("1-0") or self.how in ("", "busy", "kept"):
+        elif not self.path.endswith("1-0") or self.how in ("", "busy", "kept", "slow"):
             self.answer(200, whole)
         elif self.how == "bit":
             self.answer(200, whole[:-1] + bytes([whole[-1] ^ 1]))
@@ -80,8 +92,8 @@ def store() -> Iterator[str]:
         thread.join()
 
 
-def tried(store: str, folder: Path) -> str:
-    """Return what the program says of the store."""
+def begun(store: str, folder: Path) -> "subprocess.Popen[str]":
+    """Begin the program on the store."""
     (folder / "keys/ceph-datasets").mkdir(parents=True)
     for name in ("access", "secret"):
         (folder / "keys/ceph-datasets" / name).write_text("any")
@@ -90,16 +102,28 @@ def tried(store: str, folder: Path) -> str:
         "STORES": f"ceph-datasets {store}\n", "KEYS": str(folder / "keys"), "CA": "", "SIZE": "65536",
         "MOST": str(4 * 65536), "SECONDS_EACH": "0.2", "THREADS": "2", "RUN": RUN, "JOB_COMPLETION_INDEX": "0",
     }  # fmt: skip
-    done = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-B", str(folder / "it.py")],
         env=env | {"PATH": os.environ["PATH"]},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=60,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+
+
+def ended(process: "subprocess.Popen[str]", code: int) -> str:
+    """Return what the program said, once it has ended with this code."""
+    try:
+        said, wrong = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, wrong) == (code, "")
+    return said
+
+
+def tried(store: str, folder: Path) -> str:
+    """Return what the program says of the store."""
+    return ended(begun(store, folder), 0)
 
 
 def found_in(text: str) -> dict[str, Any]:
@@ -143,3 +167,19 @@ def test_what_cannot_be_taken_away_is_told(store: str, tmp_path: Path, monkeypat
 def test_a_store_that_does_not_answer_is_told(store: str, tmp_path: Path) -> None:
     text = tried(store.replace("127.0.0.1", "127.0.0.9"), tmp_path)
     assert "Connection refused" in text.splitlines()[1]
+
+
+def test_who_is_told_to_end_takes_away_what_was_on_its_way(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Damaged, "how", "slow")
+    Damaged.asked.clear()
+    Damaged.written.clear()
+    process = begun(store, tmp_path)
+    assert Damaged.asked.wait(30)
+    # Until the program waits for its threads, which is what it does nearly all the time.
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    assert "== end" not in ended(process, 143)
+    assert Damaged.written.wait(30)
+    assert not Damaged.held
