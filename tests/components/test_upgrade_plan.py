@@ -41,7 +41,8 @@ def server(version: str) -> Object:
 
 def plan(script: ModuleType, cluster: Cluster, version: str = "1.34.6", **nodes: Object | None) -> Any:
     """Return the plan for a cluster all of whose nodes have a version, but for `nodes`, named with `_` for `-`."""
-    from planning import Machine, Plan  # type: ignore[import-not-found]
+    from planning import Machine  # type: ignore[import-not-found]
+    from versions import Plan  # type: ignore[import-not-found]
 
     facts = json.loads(upgrade_facts(cluster)["data"]["facts"])
     found = {name.replace("_", "-"): one for name, one in nodes.items()}
@@ -117,6 +118,8 @@ def test_one_minor_version_or_a_patch_is_none(script: ModuleType, ml50: Cluster)
 
 
 def test_nodes_that_are_not_there_or_held_by_others_are_told(script: ModuleType, ml50: Cluster) -> None:
+    import standing  # type: ignore[import-not-found]
+
     other = {"gen.internal/cordoned-by": "node-removal"}
     made = plan(
         script,
@@ -126,8 +129,11 @@ def test_nodes_that_are_not_there_or_held_by_others_are_told(script: ModuleType,
         gpu_03=node("1.34.6", annotations=other, unschedulable=True),
         gpu_04=node("1.34.6", annotations=other),
     )
-    assert [one.split(":")[0] for one in script.away(made.machines)] == ["gpu-01 has not joined", "gpu-02 is not Ready"]
-    (held,) = script.others(made.machines, script.OPERATION)
+    assert [one.split(":")[0] for one in standing.away(made.machines)] == [
+        "gpu-01 has not joined",
+        "gpu-02 is not Ready",
+    ]
+    (held,) = standing.others(made.machines, made.operation)
     assert held.startswith("gpu-03 is held by node-removal: let that end first")
 
 
@@ -265,12 +271,14 @@ def test_machines_that_would_do_nothing_are_told_before_they_are_emptied(script:
 def test_the_report_tells_of_nodes_that_were_left_out(
     script: ModuleType, ml50: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    import upgrading
+
     monkeypatch.setenv("STATUS", "Succeeded")
     made = plan(script, ml50, "1.35.3", gpu_13=node("1.34.6"))
     made.servers.update({name: server("1.35.3") for name in CONTROL})
     for names, words in (((), "to be done: gpu-13."), (("gpu-13",), "all that were to be upgraded have the version.")):
         monkeypatch.setattr(script, "planned", lambda _api, names=names: left_out(made, *names))
-        monkeypatch.setattr(script, "let_all_in", lambda *_: None)
+        monkeypatch.setattr(upgrading, "let_all_in", lambda *_: None)
         script.report(Shelf())
         said = capsys.readouterr().out
         assert words in said
@@ -303,7 +311,7 @@ def test_who_upgrades_by_hand_is_told_on_which_node_and_how(
         command = "`sudo node/prepare.sh gpu-training && sudo kubeadm upgrade node --config kubeadm/upgrade.yaml`"
         assert ("gpu-01 is empty, and somebody must upgrade it now" in said and command in said) == bool(how)
     (first,) = [each for each in plan(script, ml50).machines if each.name == "cp-1"]
-    assert "sudo kubeadm upgrade apply --config" in upgrading.by_hand(plan(script, ml50), first)
+    assert "sudo kubeadm upgrade apply --config" in plan(script, ml50).by_hand(first, "")
 
 
 def test_no_node_is_cordoned_before_what_is_on_its_way_there_has_arrived(
@@ -320,7 +328,7 @@ def test_no_node_is_cordoned_before_what_is_on_its_way_there_has_arrived(
     monkeypatch.setattr(upgrading, "let_in", lambda *_: None)
     monkeypatch.setattr(upgrading, "placed", lambda _api, name: order.append(f"placed {name}"))
     monkeypatch.setattr(upgrading, "change_node", lambda _api, name, _change: order.append(f"held {name}"))
-    upgrading.upgrade(Shelf(), made, unit)
+    upgrading.bring(Shelf(), made, unit)
     names = ("gpu-13", "gpu-14", "gpu-15")
     assert order == [*(f"placed {name}" for name in names), *(f"held {name}" for name in names)]
 

@@ -21,10 +21,10 @@ from generator.components.static import read_objects, read_text
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
-    "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py", "drives.py",
-    "expansion.py", "fencing.py", "members.py", "offering.py", "osd_replacement.py", "osds.py", "placing.py",
-    "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "rounds.py", "standing.py", "stores.py",
-    "trying.py", "upgrade.py", "upgrading.py",
+    "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py",
+    "drives.py", "expansion.py", "fencing.py", "members.py", "offering.py", "osd_replacement.py", "osds.py",
+    "placing.py", "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "rounds.py",
+    "standing.py", "stores.py", "trying.py", "upgrade.py", "upgrading.py", "versions.py",
 )  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
