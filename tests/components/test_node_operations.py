@@ -21,6 +21,7 @@ from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     EXPANSION,
     LEASES,
+    MAINTENANCE,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -34,6 +35,7 @@ from generator.components.node_operations.templates import (
     burn_in_job,
     drive_replacement,
     expansion,
+    maintenance,
     osd_replacement,
     removal,
     replacement,
@@ -50,8 +52,10 @@ TEMPLATES = {
     OSD_REPLACEMENT: osd_replacement(),
     DRIVE_REPLACEMENT: drive_replacement(),
     UPGRADE: upgrade(),
+    MAINTENANCE: maintenance(),
 }
-OF_ONE_NODE = [name for name in TEMPLATES if name != UPGRADE]
+OF_ALL_NODES = (UPGRADE, MAINTENANCE)
+OF_ONE_NODE = [name for name in TEMPLATES if name not in OF_ALL_NODES]
 IMPORTED = re.compile(r"^(?:from (\w+) import|import (\w+)$)", re.MULTILINE)
 
 
@@ -154,7 +158,7 @@ def test_ceph_loses_and_gets_disks_of_one_operation_at_a_time() -> None:
 
 
 def test_what_stops_jobs_does_so_one_node_after_the_other() -> None:
-    for name in (REMOVAL, UPGRADE):
+    for name in (REMOVAL, *OF_ALL_NODES):
         assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     assert {"name": "node-disruption"} not in TEMPLATES[EXPANSION]["spec"]["synchronization"]["mutexes"]
     for name in (OSD_REPLACEMENT, DRIVE_REPLACEMENT):
@@ -235,8 +239,9 @@ def test_an_upgrade_is_told_what_the_file_says(ml50: Cluster) -> None:
     assert json.loads(plain["data"]["facts"])["backup"] is None
 
 
-def test_who_upgrades_stays_on_the_control_plane_where_it_can() -> None:
-    for one in TEMPLATES[UPGRADE]["spec"]["templates"]:
+@pytest.mark.parametrize("name", OF_ALL_NODES)
+def test_who_goes_over_all_nodes_stays_on_the_control_plane_where_it_can(name: str) -> None:
+    for one in TEMPLATES[name]["spec"]["templates"]:
         if "container" in one:
             (rather,) = one["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
             (key,) = rather["preference"]["matchExpressions"]

@@ -1,61 +1,19 @@
 """The script that upgrades a machine when its Node asks: a folder stands for the root, programs only tell."""
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec import structs
+from machineplayed import ASKED, Machine, by_timer
 from nodeworld import PreparedNode
 
 from generator.model.cluster import Cluster
 
-ASKED = "node 1.35.3 2026-11-23T15:00:00Z"
-
-
-class Machine(PreparedNode):
-    """A node that was prepared. What its Node says is in the file `asked`; what it answered in `answered`."""
-
-    def __init__(self, place: Path, cluster: Cluster) -> None:
-        super().__init__(place, cluster)
-        told = f'echo "${{0##*/}} $*" >>{place}/calls'
-        self.program("kubectl", f"case $1 in get) cat {place}/asked ;; *) {told} ;; esac")
-        self.program("apt-get", told)
-        self.program("hostname", "echo GPU-01")
-        self.program("kubeadm", f'case $1 in version) echo v1.34.6 ;; *) {told}; [ ! -e {place}/full ] || '
-                     '{ echo "no space left on device"; exit 1; } ;; esac')  # fmt: skip
-        self.asks(ASKED)
-        done = self.prepare("gpu-training")
-        assert done.returncode == 0, done.stderr
-        (place / "calls").unlink()
-
-    def asks(self, words: str, *, cordoned: bool = True, files: str = "1.35.3") -> None:
-        (self.place / "asked").write_text(f"{'true' if cordoned else ''}|{files}|{words}")
-
-    def run(self) -> "subprocess.CompletedProcess[str]":
-        """Run the script once, as the timer does."""
-        env = {**os.environ, "PATH": f"{self.place}/bin:{os.environ['PATH']}", "GEN_ROOT": str(self.root)}
-        command = ["sh", str(self.root / "usr/local/sbin/node-upgrade.sh")]
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-
-    def told(self) -> list[str]:
-        """What was run, without what prepare.sh runs; and forget it."""
-        file = self.place / "calls"
-        lines = file.read_text().splitlines() if file.exists() else []
-        file.unlink(missing_ok=True)
-        return [
-            one
-            for one in lines
-            if one.split()[0] in ("apt-get", "kubeadm", "kubectl")
-            or one.endswith(("restart containerd", "restart kubelet"))
-        ]
-
 
 @pytest.fixture
 def machine(tmp_path: Path, ml50: Cluster) -> Machine:
-    timed = structs.replace(ml50, kubernetes=structs.replace(ml50.kubernetes, upgrades="timer"))
-    return Machine(tmp_path, timed)
+    return Machine(tmp_path, by_timer(ml50))
 
 
 def answer(words: str) -> str:

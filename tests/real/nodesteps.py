@@ -22,6 +22,7 @@ from generator.components.node_operations import node_operations
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     EXPANSION,
+    MAINTENANCE,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -49,6 +50,7 @@ OPERATIONS = {
     "osd_replacement": OSD_REPLACEMENT,
     "drive_replacement": DRIVE_REPLACEMENT,
     "upgrade": UPGRADE,
+    "maintenance": MAINTENANCE,
 }
 """Names of operations by their scripts."""
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:"
@@ -63,6 +65,8 @@ TIMES = {
     "NODE_SECONDS": "120",
     "STEADY_SECONDS": "0.5",
     "BACKUP_HOURS": "2",
+    "FRESH_HOURS": "72",
+    "CERTIFICATE_DAYS": "90",
     "CONTROL_PLANE_OUTAGE": "no",
     "AT_ONCE": "1",
     "MOMENT": "0.2",

@@ -1,4 +1,4 @@
-"""Operations on nodes and their disks: taken in, emptied, replaced, brought to a newer Kubernetes."""
+"""Operations on nodes and their disks: taken in, emptied, replaced, patched, brought to a newer Kubernetes."""
 
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Namespace, Operation, Tier
@@ -12,6 +12,7 @@ from generator.components.node_operations.rights import rights
 from generator.components.node_operations.templates import (
     drive_replacement,
     expansion,
+    maintenance,
     osd_replacement,
     removal,
     replacement,
@@ -32,11 +33,11 @@ def node_operations(cluster: Cluster) -> Component:
     objects = ("minio",) if cluster.storage.objects else ()
     of_ceph = (osd_replacement(),) if cluster.storage.ceph else ()
     of_minio = (drive_replacement(),) if cluster.storage.objects else ()
-    templates = (scripts(), expansion(), removal(), replacement(), upgrade(), *of_ceph, *of_minio)
+    templates = (scripts(), expansion(), removal(), replacement(), upgrade(), maintenance(), *of_ceph, *of_minio)
     return Component(
         name=DEFINITION.name,
         tier=DEFINITION.tier,
-        summary="Operations: nodes taken in, tried, emptied, replaced and upgraded",
+        summary="Operations: nodes taken in, tried, emptied, replaced, patched and upgraded",
         version="v1",
         namespaces=(Namespace(NAMESPACE),),
         base=read_objects("node_operations/base.yaml"),
@@ -70,5 +71,6 @@ DEFINITION = Definition(
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "
     "changes machines and disks by `node-replacement`, `osd-replacement` and `drive-replacement`: "
-    "[operations.md](operations.md#adding-a-node). Upgrades Kubernetes by `kubernetes-upgrade`.",
+    "[operations.md](operations.md#adding-a-node). Upgrades Kubernetes by `kubernetes-upgrade`; patches, reboots, changed "
+    "files and certificates come by `node-maintenance`.",
 )

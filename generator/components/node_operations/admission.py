@@ -14,6 +14,7 @@ from generator.components.minio.settings import pod as setup_pod
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     EXPANSION,
+    MAINTENANCE,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -30,7 +31,7 @@ from generator.model.cluster import Cluster
 from generator.model.mirror import at_mirror
 
 ACCOUNTS = f"system:serviceaccount:{NAMESPACE}:"
-ASKING = {ROOK: (REPLACEMENT, OSD_REPLACEMENT), MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, UPGRADE)}
+ASKING = {ROOK: (REPLACEMENT, OSD_REPLACEMENT), MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, UPGRADE, MAINTENANCE)}
 """Which operations change something of a storage system, and ask it."""
 JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT), **ASKING, ROOK: (*ASKING[ROOK], REMOVAL)}
 """Which operations make Jobs in which namespace; node-removal only has Ceph judge whether it has room."""

@@ -3,7 +3,7 @@
 NAMESPACE = "node-operations"
 EXPANSION, REMOVAL, REPLACEMENT = "node-expansion", "node-removal", "node-replacement"
 OSD_REPLACEMENT, DRIVE_REPLACEMENT = "osd-replacement", "drive-replacement"
-UPGRADE = "kubernetes-upgrade"
+UPGRADE, MAINTENANCE = "kubernetes-upgrade", "node-maintenance"
 LEASES = "kube-node-lease"
 """The namespace where kubelets tell every few seconds that they are there."""
 SCRIPTS = "node-operations-scripts"

@@ -10,6 +10,7 @@ from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     EXPANSION,
     LEASES,
+    MAINTENANCE,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -30,7 +31,11 @@ def rights(cluster: Cluster) -> Iterator[Manifest]:
     registered = rule("storage.k8s.io", ["csinodes"], ["get"])
     yield from _bound(EXPANSION, [listed, marked, registered])
     yield from _bound(REMOVAL, [rule("", ["nodes"], ["get"]), marked, *emptying(cluster)])
-    yield from _bound(UPGRADE, [listed, marked, registered, *emptying(cluster), *_judging()])
+    budgets = rule("policy", ["poddisruptionbudgets"], ["list"])
+    away = [listed, marked, registered, *emptying(cluster), budgets]
+    # What is asked for that the new version no longer serves.
+    yield from _bound(UPGRADE, [*away, {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])
+    yield from _bound(MAINTENANCE, away)
     yield from _replacing(cluster, marked, registered)
     yield from _remembering(cluster)
     yield from _inside(cluster)
@@ -71,20 +76,16 @@ def _inside(cluster: Cluster) -> Iterator[Manifest]:
         ended = rule("apps", ["deployments"], ["delete"])
         for name in (REPLACEMENT, OSD_REPLACEMENT):
             yield from _bound(name, [daemons, health, ended, *_asking()], namespace=ROOK)
-        yield from _bound(UPGRADE, [health], namespace=ROOK)
+        for name in (UPGRADE, MAINTENANCE):
+            yield from _bound(name, [health], namespace=ROOK)
     if cluster.storage.objects:
         yield from _bound(DRIVE_REPLACEMENT, [rule("", ["nodes"], ["get"])])
         yield from _bound(DRIVE_REPLACEMENT, [*_asking()], namespace=MINIO)
-        yield from _bound(UPGRADE, [rule("apps", ["statefulsets"], ["list"]), asked], namespace=MINIO)
+        for name in (UPGRADE, MAINTENANCE):
+            yield from _bound(name, [rule("apps", ["statefulsets"], ["list"]), asked], namespace=MINIO)
         yield from _bound(REPLACEMENT, [asked], namespace=MINIO)
     if etcd_backup.DEFINITION.wanted(cluster):
         yield from _bound(UPGRADE, [rule("argoproj.io", ["workflows"], ["list"])], namespace=BACKUPS)
-
-
-def _judging() -> Iterator[Manifest]:
-    """Yield what tells whether something stands against an upgrade."""
-    yield rule("policy", ["poddisruptionbudgets"], ["list"])
-    yield {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
 
 
 def _asking() -> Iterator[Manifest]:

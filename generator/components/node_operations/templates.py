@@ -7,6 +7,7 @@ from generator.components.component import Manifest
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     EXPANSION,
+    MAINTENANCE,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -22,9 +23,10 @@ IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
     "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py",
-    "drives.py", "expansion.py", "fencing.py", "members.py", "offering.py", "osd_replacement.py", "osds.py",
-    "placing.py", "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "rounds.py",
-    "standing.py", "stores.py", "trying.py", "upgrade.py", "upgrading.py", "versions.py",
+    "drives.py", "expansion.py", "fencing.py", "maintaining.py", "maintenance.py", "members.py", "offering.py",
+    "osd_replacement.py", "osds.py", "placing.py", "planning.py", "reaching.py", "records.py", "removal.py",
+    "replacement.py", "rounds.py", "standing.py", "stores.py", "trying.py", "upgrade.py", "upgrading.py",
+    "versions.py",
 )  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
@@ -109,6 +111,12 @@ def drive_replacement() -> Manifest:
 def upgrade() -> Manifest:
     """Return the template that upgrades Kubernetes."""
     return _template("upgrade.yaml", UPGRADE, "upgrade.py", control_plane())
+
+
+@cache
+def maintenance() -> Manifest:
+    """Return the template that has machines patched, rebooted, brought new files or certificates."""
+    return _template("maintenance.yaml", MAINTENANCE, "maintenance.py", control_plane())
 
 
 def other_nodes() -> Manifest:

@@ -1,0 +1,65 @@
+#!/bin/sh
+# What this machine tells of itself, a part of node-upgrade.sh: since when it waits for a reboot, which files of node/ were
+# brought and which were put in place last, when the first certificate of its control plane ends. It changes nothing.
+# shellcheck disable=SC2154,SC2034 # node-upgrade.sh sets and reads them
+
+look() { # sets told
+  if [ "$(cat "$state/boot" 2>/dev/null)" != "$boot" ]; then
+    rm -f "$state/waits" "$state/restarting"
+    echo "$boot" >"$state/boot"
+  fi
+  told=''
+  [ -z "$brought" ] ||
+    told="reboot=$(since) files=$(sum "$folder/node") applied=$(sum "$state/applied") certificates=$(first_end)"
+}
+
+since() { # when it was first seen that a reboot is waited for, or `no`
+  if waits_for_reboot; then
+    [ -s "$state/waits" ] || date -u +%FT%TZ >"$state/waits"
+    cat "$state/waits"
+  else
+    rm -f "$state/waits"
+    echo no
+  fi
+}
+
+waits_for_reboot() {
+  [ ! -e "$root/run/reboot-required" ] || return 0
+  # Not every Debian has what writes that file: the newest kernel is the one that this link leads to.
+  for link in "$root/vmlinuz" "$root/boot/vmlinuz"; do
+    if [ ! -L "$link" ] || [ ! -e "$link" ]; then continue; fi
+    [ "$(basename "$(readlink "$link")")" = "vmlinuz-$(uname -r)" ] || return 0
+  done
+  command -v dnf >/dev/null || return 1
+  # It takes seconds. By its words: it fails alike where it is not installed.
+  if [ -z "$(find "$state/restarting" -mmin -60 2>/dev/null)" ]; then
+    dnf needs-restarting -r >"$state/restarting" 2>&1 || true
+  fi
+  grep -q '^Reboot is required' "$state/restarting"
+}
+
+sum() { # folder: of what prepare.sh takes from it; `none` where it is not there
+  [ -d "$1/all" ] || { echo none; return; }
+  (cd "$1" && find all "pools/$pool" prepare.sh -type f -exec sha256sum {} + 2>/dev/null) | sort | sha256sum | cut -c 1-16
+}
+
+first_end() { # of the certificates that kubeadm renews; `none` on a worker
+  [ -f "$root/etc/kubernetes/pki/apiserver.crt" ] || { echo none; return; }
+  end=$(ends | sort | head -n 1)
+  echo "${end:-unknown}"
+}
+
+ends() {
+  for file in "$root"/etc/kubernetes/pki/*.crt "$root"/etc/kubernetes/pki/etcd/*.crt; do
+    case $file in */ca.crt | */front-proxy-ca.crt) continue ;; esac
+    [ ! -f "$file" ] || end_of <"$file"
+  done
+  for file in admin controller-manager scheduler super-admin; do
+    file=$root/etc/kubernetes/$file.conf
+    [ ! -f "$file" ] || sed -n 's/^ *client-certificate-data: //p' "$file" | base64 -d | end_of
+  done
+}
+
+end_of() { # a certificate on standard input
+  end=$(openssl x509 -noout -enddate) && date -u -d "${end#notAfter=}" +%FT%TZ
+}
