@@ -74,12 +74,12 @@ def test_one_that_does_not_go_down_is_told(machine: Machine) -> None:
 
 
 HOLD = "apt-mark hold containerd.io kubeadm kubelet libnvidia-compute-570 mlnx-tools"
+OURS = "Dpkg::Options::=--force-conf"
 APT = [
     "dpkg --configure -a",
     HOLD,
     "apt-get update --quiet",
-    "apt-get upgrade --yes --quiet --with-new-pkgs -o Dpkg::Options::=--force-confdef"
-    " -o Dpkg::Options::=--force-confold",
+    f"apt-get upgrade --yes --quiet --with-new-pkgs -o {OURS}def -o {OURS}old",
 ]
 
 

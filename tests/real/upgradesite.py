@@ -14,14 +14,18 @@ from minioplayed import Minio
 from nodesteps import NODES, Steps
 
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
-from generator.components.node_operations.names import NAMESPACE, UPGRADE
+from generator.components.node_operations.names import MAINTENANCE, NAMESPACE, UPGRADE
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
 
 OLD, NEW = "1.34.6", "1.35.3"
 ASKED, ANSWERED, CORDONED = "gen.internal/upgrade", "gen.internal/upgrade-answer", "gen.internal/cordoned-by"
+FILES, STATE = "gen.internal/upgrade-files", "gen.internal/machine"
 SYSTEM = "/api/v1/namespaces/kube-system/pods"
+GOOD = "reboot=no files=aa applied=aa certificates=2098-01-01T00:00:00Z"
+"""What a machine tells of itself that needs nothing."""
+MAINTAINED = [f"gen.internal/maintained-{one}" for one in ("patch", "reboot", "files", "certificates")]
 RUNS = f"/apis/argoproj.io/v1alpha1/namespaces/{BACKUPS}/workflows"
 Object = dict[str, Any]
 
@@ -80,7 +84,7 @@ class Machines:
         """Do what is newly asked."""
         nodes = self.api.request("GET", NODES)[1]["items"]
         notes = {one["metadata"]["name"]: one["metadata"].get("annotations") or {} for one in nodes}
-        away = frozenset(name for name, each in notes.items() if each.get(CORDONED) == UPGRADE)
+        away = frozenset(name for name, each in notes.items() if each.get(CORDONED) in (UPGRADE, MAINTENANCE))
         for name, each in notes.items():
             if (words := each.get(ASKED)) and (name, words) not in self.answered:
                 self.answered.add((name, words))
@@ -98,7 +102,7 @@ class Machines:
         )
 
     def act(self, name: str, words: str) -> None:
-        """Upgrade a machine, or let that fail."""
+        """Do what a machine is asked, or let that fail."""
         who = (f"system:node:{name}", ("system:nodes", "system:authenticated"))
         own = self.api.request("GET", f"{NODES}/{name}", by=who)[1]
         assert own["metadata"]["annotations"][ASKED] == words, own
@@ -107,7 +111,23 @@ class Machines:
             code, answer = self.api.request("PATCH", f"{NODES}/{name}", told, by=who, patch="merge-patch+json")
             assert code == 200, answer
             return
-        self.report(name, words.split()[1], who)
+        how, what, _ = words.split()
+        if how in ("apply", "node"):
+            self.report(name, what, who)
+        else:
+            self.maintain(name, words, who)
+
+    def maintain(self, name: str, words: str, who: Any) -> None:
+        """Let a machine boot anew, or take files or certificates, and tell so."""
+        how = words.split(maxsplit=1)[0]
+        if how in ("patch", "reboot"):
+            info = {"status": {"nodeInfo": {"bootID": f"boot-{len(self.asks)}", "kernelVersion": "6.8.0-50-generic"}}}
+            code, answer = self.api.request("PATCH", f"{NODES}/{name}/status", info, by=who, patch="merge-patch+json")
+            assert code == 200, answer
+        notes = {ANSWERED: f"{words}: done", STATE: GOOD}
+        told = {"metadata": {"annotations": notes}}
+        code, answer = self.api.request("PATCH", f"{NODES}/{name}", told, by=who, patch="merge-patch+json")
+        assert code == 200, answer
 
     def report(self, name: str, version: str, who: Any) -> None:
         """Let kubelet report a version; where it never comes back, be not Ready with it."""
@@ -185,7 +205,7 @@ class Site:
         """Let all nodes have an older version, and nothing of a former run."""
         for one in self.api.items(NODES):
             name = one["metadata"]["name"]
-            notes = dict.fromkeys((ASKED, ANSWERED, CORDONED, "twin.test/down"))
+            notes = dict.fromkeys((ASKED, ANSWERED, CORDONED, "twin.test/down", *MAINTAINED))
             self.steps.patch(f"{NODES}/{name}", {"metadata": {"annotations": notes}, "spec": {"unschedulable": None}})
             self.steps.status(f"{NODES}/{name}", {"nodeInfo": {"kubeletVersion": f"v{version}"}})
             if name.startswith("cp-"):
@@ -244,6 +264,13 @@ class Site:
         said = json.loads(self.api.get(path)["data"]["facts"]) | facts
         self.steps.patch(path, {"data": {"facts": json.dumps(said)}})
 
+    def tell(self, words: str, *names: str) -> None:
+        """Let machines with a timer tell something of themselves; without names, all of them."""
+        self.file(upgrades="timer")
+        notes = {"metadata": {"annotations": {FILES: NEW, STATE: words}}}
+        for name in names or [one["metadata"]["name"] for one in self.api.items(NODES)]:
+            self.steps.patch(f"{NODES}/{name}", notes)
+
     def versions(self) -> set[str]:
         """Return which versions kubelets report."""
         return {one["status"]["nodeInfo"]["kubeletVersion"] for one in self.api.items(NODES)}
@@ -251,6 +278,29 @@ class Site:
     def held(self) -> set[str]:
         """Return the nodes that take no pods."""
         return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
+
+
+def service(steps: Steps) -> None:
+    """Let a service run on two nodes, with a budget that keeps one pod of it."""
+    labels = {"one": "served"}
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    pod = {
+        "nodeSelector": {"gen.internal/pool": "cpu"},
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
+        "containers": [{"name": "main", "image": "registry.example.org/any:1"}],
+    }
+    metadata = {"name": "served", "namespace": "default"}
+    spec = {
+        "replicas": 2,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+    }
+    steps.api.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+    budget = {"minAvailable": 1, "selector": {"matchLabels": labels}}
+    kind = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    steps.api.apply({**kind, "metadata": metadata, "spec": budget})
+    at = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/served"
+    steps.api.wait("it is served", lambda: (steps.api.get(at).get("status") or {}).get("currentHealthy") == 2)
 
 
 class Watcher:

@@ -1,0 +1,118 @@
+"""Fifty machines patched, rebooted, given certificates: real scripts with the rights that are rendered, against a real
+API server, scheduler, Kueue and Volcano; nodes are KWOK's, and a stand-in does on each machine what its timer would.
+"""
+
+import time
+from pathlib import Path
+
+import pytest
+from nodesteps import NODES, Steps, of_parts, unused
+from reference import load
+from upgradesite import ANSWERED, ASKED, GOOD, NEW, Machines, Site, Watcher, service
+
+from generator.components.node_operations.names import MAINTENANCE
+
+pytest_plugins = ["apiserver", "upgradetwin"]
+pytestmark = pytest.mark.twin
+
+POOL = "gpu-inference"
+WAITS = GOOD.replace("reboot=no", "reboot=2026-11-01T00:00:00Z")
+
+
+@pytest.fixture
+def site(whole: Site) -> Site:
+    """The twin, all of whose machines need nothing."""
+    whole.older(NEW)
+    whole.tell(GOOD)
+    return whole
+
+
+@pytest.fixture
+def steps(site: Site) -> Steps:
+    return site.steps
+
+
+def test_the_plan_names_what_waits_and_what_is_missing(site: Site, steps: Steps) -> None:
+    said = steps.good("maintenance", "plan", ACTION="reboot")
+    assert "reboot: 0 of 50 nodes, in 0 steps" in said
+    assert "would be refused" not in said
+    site.tell(WAITS, "cp-2", "gpu-14", "cpu-03")
+    said = steps.good("maintenance", "plan", ACTION="reboot")
+    order = [line.partition(". ")[2] for line in said.splitlines() if ". " in line.partition(": ")[0]]
+    assert order == ["pool cpu, rack r4: cpu-03", "pool gpu-inference, rack r3: gpu-14", "the control plane: cp-2"]
+    assert "gpu-14: it waits for a reboot since 2026-11-01T00:00:00Z" in said
+    steps.ceph("HEALTH_WARN", PG_DEGRADED="Degraded data redundancy: 7 pgs undersized")
+    assert "Ceph is not whole: PG_DEGRADED" in steps.refused("maintenance", "gate", ACTION="reboot")
+    steps.good("maintenance", "gate", ACTION="certificates")
+    steps.ceph("HEALTH_OK")
+    assert "action is format, and must be one of patch" in steps.refused("maintenance", "gate", ACTION="format")
+    assert site.held() == set()
+
+
+def test_fifty_machines_are_patched_after_a_kill_and_no_gang_is_halved(site: Site, steps: Steps) -> None:
+    two = steps.twin.leave("gpu-training", 2)
+    vision = steps.twin.member("vision")
+    vision.prepare("train", pods=2)
+    assert vision.nodes("train") == {*two}
+    steps.twin.cordon()
+    service(steps)
+    told = {"ACTION": "patch", "AT_ONCE": "3"}
+    with Machines(steps) as machines, Watcher(steps, "vision", "served") as watcher:
+        running = steps.begin("maintenance", "workers", **told)
+        steps.api.wait("some are asked", lambda: len(machines.asks) > 4)
+        running.kill()
+        running.communicate()
+        steps.good("maintenance", "workers", PATIENCE="1500", **told)
+        steps.good("maintenance", "control-plane", PATIENCE="600", **told)
+        assert "node-maintenance patch: Succeeded, 50 of 50 nodes" in steps.good("maintenance", "report", **told)
+        before = len(machines.asks)
+        steps.good("maintenance", "workers", **told)
+        assert len(machines.asks) == before == 50, "each was asked once, and is done"
+    assert site.held() == set()
+    assert [(one.name, one.left) for one in machines.asks if one.left] == []
+    assert [one.name for one in machines.asks[-3:]] == ["cp-1", "cp-2", "cp-3"], "what is bad is so on workers first"
+    assert max(len(one.away) for one in machines.asks) == 3
+    assert watcher.mixed == []
+    assert watcher.least >= 1, "the budget of a service was kept"
+    vision.runs("train", 2)
+    nodes = site.api.items(NODES)
+    assert {one["status"]["nodeInfo"]["kernelVersion"] for one in nodes} == {"6.8.0-50-generic"}
+    assert not [one for one in nodes if {ASKED, ANSWERED} & (one["metadata"].get("annotations") or {}).keys()]
+    steps.twin.clean()
+    steps.undeploy("default", "served")
+
+
+def test_a_machine_that_fails_stops_the_next_and_is_asked_again(site: Site, steps: Steps) -> None:
+    site.tell(WAITS, "gpu-13", "gpu-14", "gpu-15")
+    with Machines(steps) as machines:
+        machines.sick.add("gpu-14")
+        said = steps.refused("maintenance", "workers", ACTION="reboot", POOLS=POOL)
+        assert "gpu-14: its machine says: " in said
+        assert site.held() == {"gpu-14"}
+        report = steps.good("maintenance", "report", ACTION="reboot", POOLS=POOL, STATUS="Failed")
+        assert "to be done: gpu-14, gpu-15." in report
+        assert "`gen workflow submit node-maintenance -p action=reboot` goes on there" in report
+        machines.sick.clear()
+        time.sleep(1.1)  # what is asked holds the second
+        steps.good("maintenance", "workers", ACTION="reboot", POOLS=POOL)
+    assert [one.name for one in machines.asks] == ["gpu-13", "gpu-14", "gpu-14", "gpu-15"]
+    assert site.held() == set()
+
+
+def test_certificates_take_no_pod_from_its_node(site: Site, steps: Steps) -> None:
+    site.tell(GOOD.replace("2098-01-01", "2026-12-01"), "cp-1", "cp-2", "cp-3")
+    told = {"ACTION": "certificates"}
+    with Machines(steps) as machines:
+        steps.good("maintenance", "workers", **told)
+        assert machines.asks == []
+        steps.good("maintenance", "control-plane", **told)
+        assert "take admin.conf of a control-plane node anew" in steps.good("maintenance", "report", **told)
+    assert [(one.name, one.away) for one in machines.asks] == [(f"cp-{one}", frozenset()) for one in (1, 2, 3)]
+    assert site.held() == set()
+
+
+@pytest.mark.usefixtures("whole")
+def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
+    """After all others."""
+    asks_minio = {(MAINTENANCE, "get", "batch", "jobs", "")}
+    assert unused(log, load("ml50"), MAINTENANCE) == of_parts(MAINTENANCE) - asks_minio
