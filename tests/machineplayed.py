@@ -23,7 +23,7 @@ class Machine(PreparedNode):
 
     def __init__(self, place: Path, cluster: Cluster) -> None:
         super().__init__(place, cluster)
-        self.path = os.environ["PATH"]
+        self.path, self.moment = os.environ["PATH"], "0.05"
         told = f'echo "${{0##*/}} $*" >>{place}/calls'
         self.program("kubectl", f"case $1 in get) cat {place}/asked ;; *) {told} ;; esac")
         for name in ("apt-get", "apt-mark", "dpkg"):
@@ -50,8 +50,14 @@ class Machine(PreparedNode):
 
     def run(self) -> "subprocess.CompletedProcess[str]":
         """Run the script once, as the timer does."""
-        env = {**os.environ, "PATH": f"{self.place}/bin:{self.path}", "GEN_ROOT": str(self.root), "GEN_MOMENT": "0"}
-        command = ["sh", str(self.root / "usr/local/sbin/node-upgrade.sh")]
+        env = {
+            **os.environ,
+            "PATH": f"{self.place}/bin:{self.path}",
+            "GEN_ROOT": str(self.root),
+            "GEN_MOMENT": self.moment,
+        }
+        begin = f'echo $$ >{self.place}/shell; exec sh "$0"'
+        command = ["sh", "-c", begin, str(self.root / "usr/local/sbin/node-upgrade.sh")]
         return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
     def without(self, *names: str) -> None:

@@ -71,6 +71,6 @@ DEFINITION = Definition(
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "
     "changes machines and disks by `node-replacement`, `osd-replacement` and `drive-replacement`: "
-    "[operations.md](operations.md#adding-a-node). Upgrades Kubernetes by `kubernetes-upgrade`; patches, reboots, changed "
-    "files and certificates come by `node-maintenance`.",
+    "[operations.md](operations.md#adding-a-node). Upgrades Kubernetes by `kubernetes-upgrade`; patches, reboots, "
+    "changed files and certificates come by `node-maintenance`.",
 )

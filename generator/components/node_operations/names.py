@@ -1,9 +1,13 @@
 """Where operations on nodes run, and what their objects are known by."""
 
+from generator.components.common import OWN_LABELS
+
 NAMESPACE = "node-operations"
 EXPANSION, REMOVAL, REPLACEMENT = "node-expansion", "node-removal", "node-replacement"
 OSD_REPLACEMENT, DRIVE_REPLACEMENT = "osd-replacement", "drive-replacement"
 UPGRADE, MAINTENANCE = "kubernetes-upgrade", "node-maintenance"
+MACHINE = f"{OWN_LABELS}/machine"
+"""An annotation of a node, by its machine: what operations must know of that (the script `maintaining.py`)."""
 LEASES = "kube-node-lease"
 """The namespace where kubelets tell every few seconds that they are there."""
 SCRIPTS = "node-operations-scripts"

@@ -23,7 +23,7 @@ def certificate_causes(found: Sequence[Manifest], now: datetime) -> Iterator[Cau
         ready = next(
             (each for each in sequence(dig(one, "status", "conditions")) if dig(each, "type") == "Ready"), None
         )
-        why = _ending(moment(str(dig(one, "status", "notAfter") or "")), now)
+        why = ending(moment(str(dig(one, "status", "notAfter") or "")), now)
         if dig(ready, "status") == "False":
             why = f"it is not ready: {shortened(str(dig(ready, 'message')))}{f'; {why}' if why else ''}"
         if why:
@@ -35,11 +35,12 @@ def connection_causes(api: ApiConnection, now: datetime) -> Iterator[Cause]:
     shows; kubeadm makes both, and all others of the control plane, for a year.
     """
     for name, ends in api.certificate_ends():
-        if why := _ending(ends, now):
+        if why := ending(ends, now):
             yield Cause(component="", objects=(name,), why=why, command=RENEW)
 
 
-def _ending(ends: datetime | None, now: datetime) -> str:
+def ending(ends: datetime | None, now: datetime) -> str:
+    """Return when something ends, in words; nothing where it does not end soon, or nobody knows."""
     if ends is None or ends - now > SOON:
         return ""
     if ends <= now:

@@ -21,6 +21,7 @@ from generator.live.status.certificates import certificate_causes, connection_ca
 from generator.live.status.confirmations import confirmation_causes
 from generator.live.status.last_backups import DRILLS, WORKFLOWS, LastBackup, LastRun, last_backups
 from generator.live.status.last_volumes import SOURCES, last_volumes
+from generator.live.status.machine_causes import machine_causes
 from generator.live.status.node_causes import node_causes
 from generator.live.status.old_pods import WORKLOADS, old_pods, waiting
 from generator.live.status.pod_causes import Space
@@ -143,6 +144,7 @@ def status(
             *grouped(by_hand),
             *grouped(connection_causes(running.api, now)),
             *grouped(certificate_causes(certificates.items, now)),
+            *grouped(machine_causes(nodes.items, now)),
             *confirmation_causes(found, now),
         ),
         backups=tuple(_backups(cluster, runs, drills, volumes, now)),

@@ -17,14 +17,16 @@ renew_certificates() {
   for program in crictl openssl; do
     command -v $program >/dev/null || fail "$program is not here: install its package, then begin again"
   done
+  port=$(sed -n 's/^ *- --secure-port=//p' "$manifests/kube-apiserver.yaml")
   copy_aside
   do_it kubeadm certs renew all
   trap put_back EXIT
   for part in etcd kube-apiserver kube-controller-manager kube-scheduler kube-vip; do
     [ ! -f "$manifests/$part.yaml" ] || start_anew "$part"
   done
-  shows 2379 etcd/server.crt
-  shows "$port" apiserver.crt
+  etcd=$(sed -n 's/^ *- --listen-client-urls=https:..//p' "$manifests/etcd.yaml" | cut -d , -f 1)
+  shows "$etcd" etcd/server.crt
+  shows "127.0.0.1:$port" apiserver.crt
   words="done: until $(first_end)"
 }
 
@@ -39,7 +41,6 @@ copy_aside() { # once for what is asked; the copy before goes
 }
 
 start_anew() { # a static pod
-  port=$(sed -n 's/^ *- --secure-port=//p' "$manifests/kube-apiserver.yaml")
   former=$(running "$1")
   mv "$manifests/$1.yaml" "$manifests/.$1.yaml$aside"
   by 180 gone "$1" || fail "$1 does not stop: \`crictl ps\` there tells more"
@@ -67,7 +68,7 @@ by() { # seconds, and what must be so by then
   done
 }
 
-shows() { # port and certificate: what is read there is that of the file
-  found=$(openssl s_client -connect "127.0.0.1:$1" </dev/null 2>/dev/null | openssl x509 -noout -serial) || found='none'
-  [ "$found" = "$(openssl x509 -noout -serial -in "$root/etc/kubernetes/pki/$2")" ] || fail "port $1 does not show the new $2, but $found"
+shows() { # address and certificate: what is shown there is that of the file
+  found=$(openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl x509 -noout -serial 2>/dev/null) || found='none'
+  [ "$found" = "$(openssl x509 -noout -serial -in "$root/etc/kubernetes/pki/$2")" ] || fail "$1 does not show the new $2: $found"
 }
