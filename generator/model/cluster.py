@@ -62,7 +62,8 @@ class Kubernetes(Section, frozen=True, kw_only=True):
     """A kubeadm cluster. `node_mask` is the size of each node's slice of the pod network. `encryption` names
     how Secrets are encrypted at rest; the key file is made on the control-plane nodes, never here. `deliver` are
     programs that bring the files of `bootstrap/` to the nodes, and files for these. `upgrades` says who does on a
-    machine what the operation `kubernetes-upgrade` asks of it: a person or a program of the site, or a timer there.
+    machine what the operations `kubernetes-upgrade` and `node-maintenance` ask of it: a person or a program of the
+    site, or a timer there.
     """
 
     version: Annotated[str, Meta(pattern=r"^1\.[0-9]+\.[0-9]+$(?!\n)", description='as in "1.35.3", quoted')]
