@@ -1,6 +1,8 @@
 """A machine whose timer asks its Node what is to be done: a folder stands for its root, programs only tell."""
 
+import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +13,10 @@ from generator.model.cluster import Cluster
 
 ASKED = "node 1.35.3 2026-11-23T15:00:00Z"
 PROGRAMS = ("apt-get", "apt-mark", "crictl", "dnf", "dpkg", "kubeadm", "kubectl")
+NEEDED = (
+    "basename", "cat", "cp", "cut", "date", "dirname", "find", "flock", "grep", "head", "mkdir", "mv", "readlink", "rm",
+    "sed", "sh", "sha256sum", "sort", "stat", "sync", "tail", "tr",
+)  # fmt: skip
 
 
 def by_timer(cluster: Cluster) -> Cluster:
@@ -61,12 +67,11 @@ class Machine(PreparedNode):
         return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
     def without(self, *names: str) -> None:
-        """Let programs be nowhere on the machine whose names begin so."""
+        """Let programs be nowhere on the machine whose names begin so, nor any other than scripts need."""
         folder = self.place / "others"
         folder.mkdir()
-        for one in (file for each in self.path.split(":") for file in Path(each).glob("*")):
-            if not one.name.startswith(names) and not (folder / one.name).is_symlink():
-                (folder / one.name).symlink_to(one)
+        for name in NEEDED:
+            (folder / name).symlink_to(shutil.which(name) or name)
         for one in (self.place / "bin").iterdir():
             if one.name.startswith(names):
                 one.unlink()
@@ -76,6 +81,12 @@ class Machine(PreparedNode):
         """What it told of itself last."""
         lines = [one for one in self.calls if "gen.internal/machine=" in one]
         return dict(one.split("=", 1) for one in lines[-1].partition("gen.internal/machine=")[2].split())
+
+    def conditions(self) -> dict[str, str]:
+        """The conditions of its Node that it set last."""
+        lines = [one for one in self.calls if "--subresource=status" in one]
+        said = json.loads(lines[-1].partition("--patch ")[2]) if lines else {"status": {"conditions": []}}
+        return {one["type"]: one["status"] for one in said["status"]["conditions"]}
 
     def told(self) -> list[str]:
         """What was run, without what prepare.sh runs and what the machine tells of itself; and forget it."""
@@ -90,4 +101,5 @@ class Machine(PreparedNode):
                 or one.endswith(("restart containerd", "restart kubelet", "systemctl reboot"))
             )
             and "gen.internal/machine=" not in one
+            and "--subresource=status" not in one
         ]

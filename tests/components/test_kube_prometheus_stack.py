@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from gitops_schemas import problems, unknown_values
+from machineplayed import by_timer
 from msgspec import structs
 from reference import without_backups
 
@@ -137,6 +138,18 @@ def test_the_default_class_is_taken_where_ceph_has_one_and_waited_for(ml50: Clus
     without = structs.replace(a30, monitoring=structs.replace(a30.monitoring, prometheus=bare))
     assert "storageSpec" not in values(without)["prometheus"]["prometheusSpec"]
     assert installed(without).storage_classes == ()
+
+
+def test_machines_that_wait_are_told_where_their_timers_tell(a30: Cluster) -> None:
+    def alerts(cluster: Cluster) -> dict[str, str]:
+        made = [one for one in installed(cluster).objects if one["metadata"]["name"] == "machines"]
+        return {one["alert"]: one["expr"] for each in made for one in each["spec"]["groups"][0]["rules"]}
+
+    assert alerts(a30) == {}
+    assert alerts(by_timer(a30)) == {
+        "MachineWaitsForReboot": 'kube_node_status_condition{condition="RebootPending",status="true"} == 1',
+        "CertificatesEndSoon": 'kube_node_status_condition{condition="CertificatesEndSoon",status="true"} == 1',
+    }
 
 
 def test_alerts_belong_to_one_side(ml50: Cluster) -> None:

@@ -155,8 +155,13 @@ def test_a_machine_tells_since_when_it_waits_for_a_reboot(machine: Machine) -> N
     assert told() == "no", "the newest kernel runs"
     link.unlink()
     link.symlink_to("boot/vmlinuz-6.1.0-29-amd64")
+    assert machine.conditions() == {"RebootPending": "False", "CertificatesEndSoon": "False"}
     since = told()
     assert since.startswith("20")
+    assert machine.conditions() == {"RebootPending": "True", "CertificatesEndSoon": "False"}
+    machine.told()
+    told()
+    assert machine.conditions() == {}, "nothing new"
     (machine.root / "var/lib/gen-upgrade/waits").write_text("2026-11-01T00:00:00Z\n")
     assert told() == "2026-11-01T00:00:00Z"
     machine.boot("b2")

@@ -146,6 +146,10 @@ def serials(machine: Machine) -> dict[str, str]:
 
 
 def test_all_are_renewed_and_each_part_is_started_anew_alone(machine: Machine, kubelet: Kubelet) -> None:
+    machine.asks("")
+    machine.run()
+    assert machine.conditions()["CertificatesEndSoon"] == "True"
+    machine.asks(ASKED, cordoned=False)
     before = serials(machine)
     done = machine.run()
     assert done.returncode == 0, done.stderr + (machine.root / "var/lib/gen-upgrade/log").read_text()
@@ -155,6 +159,7 @@ def test_all_are_renewed_and_each_part_is_started_anew_alone(machine: Machine, k
     assert kubelet.down == [frozenset({name}) for name in PARTS], "etcd first, and never two at once"
     end = machine.state()["certificates"]
     assert end > "2027"
+    assert machine.conditions() == {"RebootPending": "False", "CertificatesEndSoon": "False"}
     assert machine.told()[-1].endswith(f"upgrade-answer={ASKED}: done: until {end}")
     copy = machine.root / "var/lib/gen-upgrade/kubernetes-2026-11-23T15:00:00Z"
     assert (copy.stat().st_mode & 0o777, (copy / "pki/ca.key").is_file()) == (0o700, True)

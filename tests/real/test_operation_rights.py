@@ -13,6 +13,7 @@ from generator.components.node_operations import node_operations
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     EXPANSION,
+    MAINTENANCE,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -119,7 +120,7 @@ def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> Non
     for words in CEPH:
         for who in (REPLACEMENT, OSD_REPLACEMENT, *([REMOVAL] if words.startswith("room") else [])):
             assert server.create(ask_ceph(args=words.split()), by=account(who)) == (201, "")
-    for who in (DRIVE_REPLACEMENT, REPLACEMENT, UPGRADE):
+    for who in (DRIVE_REPLACEMENT, REPLACEMENT, UPGRADE, MAINTENANCE):
         for words in ("drives", "sample 20"):
             assert server.create(ask_minio(ml50, *words.split()), by=account(who)) == (201, "")
     for who in (EXPANSION, REPLACEMENT):
@@ -287,11 +288,21 @@ def test_ceph_and_minio_are_asked_nothing_else(server: "ApiServer", ml50: Cluste
 
 def test_no_account_makes_the_jobs_of_another_one_or_elsewhere(server: "ApiServer", ml50: Cluster) -> None:
     minio = ask_minio(ml50, "drives")
-    for who in (REMOVAL, UPGRADE, EXPANSION, DRIVE_REPLACEMENT, "gpu-care", "gpu-drain", "burn-in", "default"):
+    for who in (
+        REMOVAL,
+        UPGRADE,
+        MAINTENANCE,
+        EXPANSION,
+        DRIVE_REPLACEMENT,
+        "gpu-care",
+        "gpu-drain",
+        "burn-in",
+        "default",
+    ):
         assert server.create(ask_ceph(), by=account(who))[0] == 422, who
     for who in (REMOVAL, EXPANSION, OSD_REPLACEMENT, "gpu-care", "default"):
         assert server.create(minio, by=account(who))[0] == 422, who
-    for who in (REMOVAL, UPGRADE, OSD_REPLACEMENT, DRIVE_REPLACEMENT, "gpu-drain", "burn-in"):
+    for who in (REMOVAL, UPGRADE, MAINTENANCE, OSD_REPLACEMENT, DRIVE_REPLACEMENT, "gpu-drain", "burn-in"):
         assert server.create(burn_in(), by=account(who))[0] == 422, who
     for job, who in ((ask_ceph(), OSD_REPLACEMENT), (minio, DRIVE_REPLACEMENT), (burn_in(), EXPANSION)):
         for space in {"kube-system", ROOK, MINIO, NAMESPACE} - {job["metadata"]["namespace"]}:
@@ -326,7 +337,7 @@ def others() -> Iterator[Object]:
 
 def test_nothing_else_that_runs_pods_or_gives_rights_is_made(server: "ApiServer") -> None:
     for one in others():
-        for who in (OSD_REPLACEMENT, REPLACEMENT, UPGRADE):
+        for who in (OSD_REPLACEMENT, REPLACEMENT, UPGRADE, MAINTENANCE):
             status, message = server.create(one, by=account(who))
             assert (status, "ValidatingAdmissionPolicy" in message) == (422, True), (one["kind"], message)
 
@@ -352,7 +363,7 @@ def test_no_note_is_taken_for_a_fact(server: "ApiServer") -> None:
     for one in wrong:
         status, message = server.create(one, by=account(REPLACEMENT))
         assert (status, "ValidatingAdmissionPolicy" in message) == (422, True), (one, message)
-    for who in (UPGRADE, EXPANSION, OSD_REPLACEMENT, "gpu-care"):
+    for who in (UPGRADE, MAINTENANCE, EXPANSION, OSD_REPLACEMENT, "gpu-care"):
         assert server.create(planted(), by=account(who))[0] == 422, who
 
 

@@ -1,5 +1,5 @@
 """What Prometheus alerts of beside the chart's own rules: backups, drills and looks at GPUs that are missed, drills and
-benchmarks that failed. Operations that people begin tell them themselves how they ended.
+benchmarks that failed, machines that wait. Operations that people begin tell them themselves how they ended.
 """
 
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Any
 from generator.components.component import Manifest
 from generator.components.gpu_care.names import LATE, LOOKED
 from generator.components.mlperf.names import GOOD
+from generator.components.node_operations.names import MAINTENANCE
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
 from generator.model.backup import VolumeBackup
@@ -104,6 +105,27 @@ def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:
         {"alert": "GpuCareNeverSeen", "expr": f"absent({LOOKED})", "for": f"{LATE}s", **told},
     ]
     return _rule("gpu-care", namespace, rules)
+
+
+def machines_waiting(cluster: Cluster, namespace: str) -> Manifest | None:
+    """Return the rules on what the timers of machines tell as conditions of their Nodes; None where there are none."""
+    if cluster.kubernetes.upgrades != "timer":
+        return None
+    rules = [
+        _machine("MachineWaitsForReboot", "RebootPending", "14d", "waits for a reboot for two weeks", "reboot"),
+        _machine(
+            "CertificatesEndSoon", "CertificatesEndSoon", "1h", "has certificates that end in a month", "certificates"
+        ),
+    ]
+    return _rule("machines", namespace, rules)
+
+
+def _machine(alert: str, condition: str, long: str, what: str, action: str) -> dict[str, Any]:
+    """Return the rule on a condition of Nodes that is true for long."""
+    told = f"{{{{ $labels.node }}}} {what}: `gen workflow submit {MAINTENANCE} -p action={action}`"
+    expr = f'kube_node_status_condition{{condition="{condition}",status="true"}} == 1'
+    more = {"labels": {"severity": "warning"}, "annotations": {"summary": told}}
+    return {"alert": alert, "expr": expr, "for": long, **more}
 
 
 def _rule(name: str, namespace: str, rules: list[dict[str, Any]]) -> Manifest:

@@ -13,6 +13,7 @@ from generator.components.kube_prometheus_stack.alerts import (
     backups_missed,
     benchmarks_failed,
     gpu_care_missed,
+    machines_waiting,
     volume_backups_missed,
 )
 from generator.components.kube_prometheus_stack.use import gpu_use
@@ -77,7 +78,7 @@ def rules(cluster: Cluster) -> Iterator[Manifest]:
     """Record the use of GPUs, and alert of benchmarks and backups; of these Zabbix does where it is."""
     missed = None if cluster.monitoring.zabbix else backups_missed(cluster, NAMESPACE)
     volumes = volume_backups_missed(cluster, NAMESPACE)
-    others = (benchmarks_failed, gpu_care_missed, gpu_use)
+    others = (benchmarks_failed, gpu_care_missed, machines_waiting, gpu_use)
     made = (missed, volumes, *(rules(cluster, NAMESPACE) for rules in others))
     yield from (rule for rule in made if rule)
 

@@ -99,7 +99,9 @@ others_write() { # says which of the files that root runs and copies somebody el
 report() { # of which version the files are, and what else is known: before anything is asked
   [ "${brought:-$amiss}" = "$reported" ] || note "upgrade-files=${brought:-$amiss}"
   look
-  [ -z "$told" ] || [ "$told" = "$before" ] || note "machine=$told"
+  [ -n "$told" ] || return 0
+  [ "$told" = "$before" ] || note "machine=$told"
+  conditions
 }
 
 note() { # an annotation

@@ -5,12 +5,30 @@
 
 look() { # sets told
   if [ "$(cat "$state/boot" 2>/dev/null)" != "$boot" ]; then
-    rm -f "$state/waits" "$state/restarting"
+    rm -f "$state/waits" "$state/restarting" "$state/conditions"
     echo "$boot" >"$state/boot"
   fi
   told=''
-  [ -z "$brought" ] ||
-    told="reboot=$(since) files=$(sum "$folder/node") applied=$(sum "$state/applied") certificates=$(first_end)"
+  [ -n "$brought" ] || return 0
+  waits=$(since) end=$(first_end)
+  told="reboot=$waits files=$(sum "$folder/node") applied=$(sum "$state/applied") certificates=$end"
+  soon=False pending=True
+  [ "$waits" != no ] || pending=False
+  case $end in 20*) [ "$(date -d "$end" +%s)" -gt "$(date -d '30 days' +%s)" ] || soon=True ;; esac
+}
+
+conditions() { # of the Node, which monitoring sees; kubelet leaves those alone that are not its own
+  # Once a day in any case: somebody may have deleted the Node.
+  if [ -n "$(find "$state/conditions" -mmin -1440 2>/dev/null)" ] && [ "$(cat "$state/conditions")" = "$pending $soon" ]; then
+    return 0
+  fi
+  now=$(date -u +%FT%TZ) patch=''
+  for each in "RebootPending $pending" "CertificatesEndSoon $soon"; do
+    patch="$patch${patch:+,}{\"type\":\"${each% *}\",\"status\":\"${each#* }\",\"reason\":\"Maintenance\",\"message\":\"$told\""
+    patch="$patch,\"lastTransitionTime\":\"$now\",\"lastHeartbeatTime\":\"$now\"}"
+  done
+  kubectl patch node "$node" --subresource=status --patch "{\"status\":{\"conditions\":[$patch]}}" >/dev/null || return 0
+  echo "$pending $soon" >"$state/conditions"
 }
 
 since() { # when it was first seen that a reboot is waited for, or `no`
