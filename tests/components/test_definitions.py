@@ -58,6 +58,7 @@ ABOUT_ONE = {
     "live/status/last_volumes.py": {"volsync"},
     "day2/volume_restore.py": {"volsync"},
     "day2/use/use.py": {"kube_prometheus_stack"},
+    "live/status/machine_causes.py": {"node_operations"},
     "live/status/node_causes.py": {"gpu_care"},
     "layout/projects.py": {"argo_cd"},
     "survey/machines.py": {"gpu_care"},

@@ -3,24 +3,63 @@ scheduler, Kueue and Volcano; nodes are KWOK's, and a stand-in reports of each m
 """
 
 import contextlib
+import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 import pytest
-from nodesteps import NODES, Steps, asked, of_parts, unused
-from reference import load
-from upgradesite import ANSWERED, ASKED, NEW, OLD, SYSTEM, Machines, Object, Site, Watcher, ready, service
+from minioplayed import minio_answering
+from nodesteps import NODES, Steps, asked, audit_policy, of_parts, unused
+from reference import ROOT, load
+from upgradesite import ANSWERED, ASKED, NEW, OLD, SYSTEM, Machines, Object, Site, Watcher, ready
 
+from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.names import NAMESPACE, UPGRADE
+from generator.rehearsal.twin import plane as real
 
-pytest_plugins = ["apiserver", "upgradetwin"]
+pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
 POOL = "gpu-inference"
 """Three nodes, all of one rack."""
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Write down what the steps ask of the API server."""
+    folder = tmp_path_factory.mktemp("audit")
+    (folder / "policy.yaml").write_text(audit_policy())
+    flags = [f"--audit-policy-file={folder}/policy.yaml", f"--audit-log-path={folder}/log", "--audit-log-mode=blocking"]
+    flags += ["--enable-admission-plugins=NodeRestriction", "--runtime-config=networking.k8s.io/v1beta1=true"]
+    plain = real._server
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(real, "_server", lambda *words: [*plain(*words), *flags])
+        yield folder / "log"
+
+
+@pytest.fixture(scope="module")
+def whole(log: Path) -> Iterator[Site]:
+    from twin.fixtures import twin_of
+
+    assert log.parent.is_dir()
+    with (
+        tempfile.TemporaryDirectory(prefix="upgrade-", ignore_cleanup_errors=True) as name,
+        contextlib.ExitStack() as stack,
+    ):
+        folder = Path(name)
+        (folder / "scripts").mkdir()
+        twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
+        steps = Steps(twin, folder / "scripts")
+        steps.install(load("ml50"))
+        steps.ceph("HEALTH_OK")
+        made = Site(steps)
+        made.prepare((RBD_DRIVER, CEPHFS_DRIVER))
+        made.drives = stack.enter_context(minio_answering(steps, load("ml50")))
+        yield made
 
 
 @pytest.fixture
@@ -155,6 +194,29 @@ def ordered(machines: Machines) -> None:
     for one in asks:
         assert len(one.away) <= (3 if one.name.startswith("gpu-") else 1), one
         assert len({place[name] for name in one.away}) == 1, one
+
+
+def service(steps: Steps) -> None:
+    """Let a service run on two nodes, with a budget that keeps one pod of it."""
+    labels = {"one": "served"}
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    pod = {
+        "nodeSelector": {"gen.internal/pool": "cpu"},
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
+        "containers": [{"name": "main", "image": "registry.example.org/any:1"}],
+    }
+    metadata = {"name": "served", "namespace": "default"}
+    spec = {
+        "replicas": 2,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+    }
+    steps.api.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+    budget = {"minAvailable": 1, "selector": {"matchLabels": labels}}
+    kind = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    steps.api.apply({**kind, "metadata": metadata, "spec": budget})
+    at = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/served"
+    steps.api.wait("it is served", lambda: (steps.api.get(at).get("status") or {}).get("currentHealthy") == 2)
 
 
 def test_a_node_that_does_not_come_back_stops_the_next_and_a_new_run_goes_on(site: Site, steps: Steps) -> None:

@@ -280,29 +280,6 @@ class Site:
         return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
 
 
-def service(steps: Steps) -> None:
-    """Let a service run on two nodes, with a budget that keeps one pod of it."""
-    labels = {"one": "served"}
-    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
-    pod = {
-        "nodeSelector": {"gen.internal/pool": "cpu"},
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
-        "containers": [{"name": "main", "image": "registry.example.org/any:1"}],
-    }
-    metadata = {"name": "served", "namespace": "default"}
-    spec = {
-        "replicas": 2,
-        "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": labels}, "spec": pod},
-    }
-    steps.api.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
-    budget = {"minAvailable": 1, "selector": {"matchLabels": labels}}
-    kind = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
-    steps.api.apply({**kind, "metadata": metadata, "spec": budget})
-    at = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/served"
-    steps.api.wait("it is served", lambda: (steps.api.get(at).get("status") or {}).get("currentHealthy") == 2)
-
-
 class Watcher:
     """Who looks at a team's job and at a budget all the time, and remembers what must never be seen."""
 
