@@ -100,11 +100,17 @@ if [ -f "$root/etc/gen-firewall/rules.nft" ]; then
 fi
 
 if [ -f "$root/etc/systemd/system/node-upgrade.timer" ]; then
-  echo "9. upgrades of Kubernetes, where this machine's Node asks for them"
+  echo "9. upgrades and maintenance, where this machine's Node asks for them"
   command -v kubectl >/dev/null || { echo "prepare.sh: install the package \`kubectl\`" >&2; exit 1; }
   mkdir -p "$root/etc/gen-upgrade"
   dirname "$here" >"$root/etc/gen-upgrade/folder"
   echo "$pool" >"$root/etc/gen-upgrade/pool"
+  # By this, what is brought later is told from what is in its place.
+  applied=$root/var/lib/gen-upgrade/applied
+  rm -rf "$applied"
+  mkdir -p "$applied/pools"
+  cp -R "$here/all" "$here/prepare.sh" "$applied/"
+  if [ -d "$here/pools/$pool" ]; then cp -R "$here/pools/$pool" "$applied/pools/"; fi
   systemctl enable --now node-upgrade.timer
 fi
 
