@@ -126,8 +126,8 @@ def test_nodes_that_are_not_there_or_held_by_others_are_told(script: ModuleType,
         gpu_03=node("1.34.6", annotations=other, unschedulable=True),
         gpu_04=node("1.34.6", annotations=other),
     )
-    assert [one.split(":")[0] for one in script.away(made)] == ["gpu-01 has not joined", "gpu-02 is not Ready"]
-    (held,) = script.others(made)
+    assert [one.split(":")[0] for one in script.away(made.machines)] == ["gpu-01 has not joined", "gpu-02 is not Ready"]
+    (held,) = script.others(made.machines, script.OPERATION)
     assert held.startswith("gpu-03 is held by node-removal: let that end first")
 
 

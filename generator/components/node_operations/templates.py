@@ -23,8 +23,8 @@ IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 FILES = (
     "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py", "drives.py",
     "expansion.py", "fencing.py", "members.py", "offering.py", "osd_replacement.py", "osds.py", "placing.py",
-    "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "stores.py", "trying.py", "upgrade.py",
-    "upgrading.py",
+    "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "rounds.py", "standing.py", "stores.py",
+    "trying.py", "upgrade.py", "upgrading.py",
 )  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
