@@ -60,6 +60,7 @@ GROUPS = (
     Group(120, ("test_twin_gpu_care",)),
     Group(240, ("test_twin_pipelines",)),
     Group(300, ("test_twin_upgrade",)),
+    Group(150, ("test_twin_drivers",)),
     Group(240, ("test_twin_replacement",)),
     Group(180, ("test_minio_replacement",)),
     Group(420, ("test_live_nodes",)),
