@@ -52,6 +52,7 @@ real-programs: $(DEVELOP)
 twin-programs: real-programs
 	$(BIN)/python tools/real.py >/dev/null
 	$(BIN)/python tools/job_operators.py >/dev/null
+	$(BIN)/python tools/csi.py >/dev/null
 	$(BIN)/python tools/sources.py >/dev/null
 
 test-real: real-programs

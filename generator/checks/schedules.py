@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from generator.checks.places import entries, given_twice, human
-from generator.model.backup import Backup, ZabbixBackup
+from generator.model.backup import Backup, Tried, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import Schedule, parse
 from generator.model.finding import Finding, Path, put
@@ -21,6 +21,11 @@ def _timed(cluster: Cluster) -> Iterator[tuple[Path, Backup | ZabbixBackup]]:
     yield from entries(cluster.backups, "backups")
     if cluster.monitoring.zabbix and (dumps := cluster.monitoring.zabbix.backup):
         yield ("monitoring", "zabbix", "backup"), dumps
+
+
+def _tried(cluster: Cluster) -> list[tuple[Path, Tried]]:
+    """Return the backups that drills try."""
+    return [*entries(cluster.backups, "backups"), *entries(cluster.volume_backups, "volumeBackups")]
 
 
 def _schedules(cluster: Cluster) -> Iterator[tuple[Path, Backup | ZabbixBackup, Schedule]]:
@@ -42,8 +47,8 @@ def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
     """
     for place, backup in _timed(cluster):
         yield from _valid((*place, "schedule"), backup.schedule)
-    for place, backup in entries(cluster.backups, "backups"):
-        yield from _valid((*place, "drill", "schedule"), backup.drill.schedule)
+    for place, tried in _tried(cluster):
+        yield from _valid((*place, "drill", "schedule"), tried.drill.schedule)
 
 
 def _valid(at: Path, schedule: str | None) -> Iterator[Finding]:
@@ -164,13 +169,13 @@ def drills_apart(cluster: Cluster) -> Iterator[Finding]:
         schedule: "0 17 * * *"
         drill: {schedule: "0 5 * * 0"}
     """
-    for at, backup, schedule in _schedules(cluster):
+    for at, backup in _tried(cluster):
         with suppress(ValueError):
-            drill = backup.drill.schedule if isinstance(backup, Backup) else None
-            if drill is not None and parse(drill).meets(schedule):
+            drill = backup.drill.schedule
+            if drill is not None and parse(drill).meets(parse(backup.schedule)):
                 message = f"backup {backup.name} and its drill start at the same minute"
-                where = (*at[:-1], "drill", "schedule")
-                yield Finding(at=where, also=at, message=message, fix="take another hour for the drill")
+                where, also = (*at, "drill", "schedule"), (*at, "schedule")
+                yield Finding(at=where, also=also, message=message, fix="take another hour for the drill")
 
 
 @rule("GEN-BKP-027", "drills that the pod has room for")

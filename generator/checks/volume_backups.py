@@ -13,6 +13,9 @@ from generator.model.finding import Finding, Path, in_words, remove
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
+LONGEST = 52 - len("drill-")
+"""Of a name, for Argo's limit for that of a schedule (`schedules.py`)."""
+
 
 def _backups(cluster: Cluster) -> list[tuple[Path, VolumeBackup]]:
     return entries(cluster.volume_backups, "volumeBackups")
@@ -81,7 +84,8 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
 def names_unique(cluster: Cluster) -> Iterator[Finding]:
     """A backup's name is that of its user in MinIO and of its repository: two of one name would share the password.
     `gen restore` takes it beside the names of backed-up buckets and of their backups, which it would hide. The Secret
-    of one that is named `client` would be that of the certificate which all of a team have.
+    of one that is named `client` would be that of the certificate which all of a team have. The schedule of its drill
+    is named `drill-` and its name, and may have 52 characters.
 
     Wrong:
         - {name: home, from: {team: vision, ...}, ...}
@@ -100,6 +104,9 @@ def names_unique(cluster: Cluster) -> Iterator[Finding]:
         if name in others:
             message = f"`gen restore {name}` would mean the volume, and a bucket as well"
             yield Finding(at=where, also=others[name], message=message, fix=f"rename the backup, as {name}-volume")
+        if len(name) > LONGEST:
+            message = f"the name has {len(name)} characters, and a backup of a volume may have {LONGEST}"
+            yield Finding(at=where, message=message, fix="a shorter one")
         if repository(one) == CA:
             message = f"backup {name} has its Secret under the name of the certificate for MinIO, {CA}"
             yield Finding(at=where, message=message, fix=f"rename the backup, as {name}-volume")
@@ -201,8 +208,8 @@ def copy_fits(cluster: Cluster) -> Iterator[Finding]:
 
 @warning("GEN-BKP-039", "somebody is told of backups of volumes that fail")
 def somebody_told(cluster: Cluster) -> Iterator[Finding]:
-    """What VolSync says of its backups is read by Prometheus alone, which tells nobody where Zabbix alerts: then only
-    `gen status` tells that one is too old.
+    """What VolSync says of its backups is read by Prometheus, or by Zabbix where it is: without both only `gen status`
+    tells that one is too old.
 
     Wrong:
         monitoring: {}
@@ -212,9 +219,8 @@ def somebody_told(cluster: Cluster) -> Iterator[Finding]:
         monitoring: {prometheus: {}}
     """
     monitoring = cluster.monitoring
-    if cluster.volume_backups and (monitoring.zabbix or not monitoring.prometheus):
-        why = "Zabbix alerts, and does not know of it" if monitoring.zabbix else "there is no monitoring.prometheus"
-        message = f"nobody is told when a volume is not backed up: {why}"
+    if cluster.volume_backups and not (monitoring.zabbix or monitoring.prometheus):
+        message = "nobody is told when a volume is not backed up: there is no monitoring.prometheus"
         fix = "look at `gen status` each day, or alert with monitoring.prometheus"
         yield Finding(at=("volumeBackups",), message=message, fix=fix)
 

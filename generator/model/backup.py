@@ -32,14 +32,25 @@ class BackupTarget(Section, frozen=True, kw_only=True):
 
 
 class Drill(Section, frozen=True, kw_only=True):
-    """A backup tried on a schedule (UTC): at most `objects` of it, together at most `bytes` large, are brought back and
-    compared with what was backed up. They are the newest one and others drawn by lot.
+    """A backup tried on a schedule (UTC): at most `objects` of it, of a volume files, together at most `bytes` large,
+    are brought back and compared with what was backed up. They are the newest one and others drawn by lot.
     """
 
     schedule: Cron | None = None
     objects: Annotated[int, Meta(ge=1, le=10000)] = 32
     bytes: Quantity = field(default_factory=lambda: Quantity.of(10 * 2**30, binary=True))
     suspended: bool = False
+
+    def starts(self, schedule: Cron) -> Cron:
+        """When a backup is tried that is made on `schedule`: if the file does not say, on Sundays, half a day after its
+        first start of a day, and never in a minute in which it starts.
+        """
+        if self.schedule is not None:
+            return self.schedule
+        runs = parse(schedule)
+        minutes = ((min(runs.minutes) + 30 + later) % 60 for later in range(60))
+        minute = next((one for one in minutes if one not in runs.minutes), 0)
+        return f"{minute} {(min(runs.hours) + 12) % 24} * * 0"
 
 
 class Backup(Section, frozen=True, kw_only=True):
@@ -67,15 +78,8 @@ class Backup(Section, frozen=True, kw_only=True):
 
     @property
     def drill_schedule(self) -> Cron:
-        """When the backup is tried: if the file does not say, on Sundays, half a day after its first start of a day,
-        and never in a minute in which it starts.
-        """
-        if self.drill.schedule is not None:
-            return self.drill.schedule
-        runs = parse(self.schedule)
-        minutes = ((min(runs.minutes) + 30 + later) % 60 for later in range(60))
-        minute = next((one for one in minutes if one not in runs.minutes), 0)
-        return f"{minute} {(min(runs.hours) + 12) % 24} * * 0"
+        """When the backup is tried."""
+        return self.drill.starts(self.schedule)
 
     @property
     def drill_too_old(self) -> int:
@@ -144,7 +148,7 @@ class VolumeBackup(Section, frozen=True, kw_only=True):
     """Back up the files of a volume of a team on a schedule (UTC), from a snapshot, encrypted and only what changed.
     `size` is how much the volume may hold and `daily_change` how much of it changes a day. What is backed up is read
     as `user` (its uid and gid), or as root where `privileged` says so: only then owners are kept that differ. A new
-    text in `unlock` removes once what a run left locked that was killed.
+    text in `unlock` removes once what a run left locked that was killed. `drill` tries the backup.
     """
 
     name: Name
@@ -157,6 +161,7 @@ class VolumeBackup(Section, frozen=True, kw_only=True):
     user: Annotated[int, Meta(ge=1, le=2**31 - 2)] | None = None
     privileged: bool = False
     unlock: Line | None = None
+    drill: Drill = field(default_factory=Drill)
     suspended: bool = False
 
     @property
@@ -174,6 +179,23 @@ class VolumeBackup(Section, frozen=True, kw_only=True):
         """The longest interval of the schedule, in seconds."""
         return parse(self.schedule).longest_gap
 
+    @property
+    def too_old(self) -> int:
+        """From what age on the newest good backup is too old, in seconds: two of the schedule's longest intervals."""
+        return 2 * self.gap
 
+    @property
+    def drill_schedule(self) -> Cron:
+        """When the backup is tried."""
+        return self.drill.starts(self.schedule)
+
+    @property
+    def drill_too_old(self) -> int:
+        """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
+        return 2 * parse(self.drill_schedule).longest_gap
+
+
+Tried: TypeAlias = Backup | VolumeBackup
+"""Whatever is tried by drills."""
 AnyBackup: TypeAlias = Backup | EtcdBackup | ZabbixBackup
 """Whatever is brought to a bucket on a schedule."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from generator.model.acceptance import Acceptance
-from generator.model.backup import AnyBackup, Backup, EtcdBackup, VolumeBackup
+from generator.model.backup import AnyBackup, Backup, EtcdBackup, Tried, VolumeBackup
 from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section
 from generator.model.extras import Extra
 from generator.model.frameworks import Framework
@@ -214,6 +214,12 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         if (etcd := self.kubernetes.etcd.backup) and not etcd.suspended:
             found |= {f"{etcd.name}/{machine.name}": etcd.too_old for machine in self.control_plane}
         return found
+
+    @property
+    def drilled(self) -> tuple[Tried, ...]:
+        """The backups that are tried on a schedule which does not rest."""
+        every: tuple[Tried, ...] = (*self.backups, *self.volume_backups)
+        return tuple(one for one in every if not (one.suspended or one.drill.suspended))
 
     def in_pools(self, *pools: str) -> tuple[Machine, ...]:
         """Return the nodes of these pools."""

@@ -1,6 +1,7 @@
 """Backups of volumes: what VolSync is told, who may reach what, and that nothing depends on a team's goodwill."""
 
 import json
+import re
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,8 +12,12 @@ from validation.schemas import refused
 
 from generator.components import compose
 from generator.components.component import Component, Manifest
+from generator.components.parts import UNPRIVILEGED
+from generator.components.static import read_text
+from generator.components.volsync.drills import workflow_template as drill_template
 from generator.components.volsync.sources import source
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.components.workflows.drill import GOOD, NEWEST, workflow_template
+from generator.model.backup import BackupTarget, Drill, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket
@@ -142,3 +147,57 @@ def test_a_new_word_unlocks(made: dict[str, Component]) -> None:
     found = source(backed_up(), structs.replace(BACKUP, unlock="2026-11-23"))
     assert found
     assert found["spec"]["restic"]["unlock"] == "2026-11-23"
+
+
+def test_each_backup_is_tried_where_no_team_is(made: dict[str, Component]) -> None:
+    drills = of_kind(made["volsync"], "CronWorkflow")
+    assert [one["metadata"]["name"] for one in drills] == ["drill-vision-home", "drill-language-models"]
+    declared = {(one.namespace, one.name): one for one in made["volsync"].secrets}
+    for drill in drills:
+        spec = drill["spec"]
+        assert drill["metadata"]["namespace"] == "volsync-system"
+        assert spec["schedules"] == ["30 9 * * 0"]
+        given = {one["name"]: one["value"] for one in spec["workflowSpec"]["arguments"]["parameters"]}
+        assert spec["workflowMetadata"]["labels"]["gen.internal/drill"] == given["name"]
+        assert int(given["too-old"]) == 2 * 86400
+        secret = declared["volsync-system", given["secret"]]
+        assert secret.copy_of == f"minio/minio-volume-{given['name']}"
+        assert secret.known["RESTIC_REPOSITORY"].endswith(f"/{given['name']}")
+
+
+def test_a_drill_rests_alone_or_with_its_backup() -> None:
+    def rests(**more: Any) -> bool:
+        volsync = {one.name: one for one in compose(backed_up(structs.replace(BACKUP, **more)))}["volsync"]
+        (drill,) = of_kind(volsync, "CronWorkflow")
+        return bool(drill["spec"]["suspend"])
+
+    assert not rests()
+    assert rests(suspended=True)
+    assert rests(drill=Drill(suspended=True))
+
+
+def test_a_drill_has_no_right_but_to_report_its_results(made: dict[str, Component]) -> None:
+    (role,) = of_kind(made["volsync"], "Role")
+    assert role["rules"] == [
+        {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]}
+    ]
+    (operation,) = made["volsync"].operations
+    template, _ = operation.templates
+    (step,) = template["spec"]["templates"]
+    assert step["container"]["securityContext"] == UNPRIVILEGED
+    assert template["spec"]["securityContext"]["runAsNonRoot"] is True
+
+
+def test_drills_tell_what_the_alerts_ask_for() -> None:
+    (prove,) = drill_template("image")["spec"]["templates"]
+    metrics = drill_template("image")["spec"]["metrics"]["prometheus"]
+    assert {f"argo_workflows_{one['name']}" for one in metrics} == {GOOD, NEWEST}
+    of_buckets = workflow_template()["spec"]["templates"][2]["metrics"]["prometheus"][0]
+    # Argo Workflows refuses two metrics of one name with different words of help.
+    assert of_buckets["help"] == prove["metrics"]["prometheus"][0]["help"]
+
+
+def test_what_tries_a_backup_gives_what_the_step_asks_for() -> None:
+    (prove,) = drill_template("image")["spec"]["templates"]
+    asked = {*re.findall(r'env\["(\w+)"\]', read_text("volsync/drill.py.txt"))}
+    assert {"SAMPLE_BYTES", "TOO_OLD"} < asked <= {one["name"] for one in prove["container"]["env"]}

@@ -18,14 +18,27 @@ from reference import with_hardware, without_backups
 from generator.components.static import read_text
 from generator.components.zabbix.export import identity
 from generator.components.zabbix.hosts import hosts
+from generator.components.zabbix.network import policies
 from generator.components.zabbix.settings import document, escalation, overview, prefixes
 from generator.components.zabbix.templates import templates
 from generator.components.zabbix.templates.storage import minio
+from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
 
 SCRIPT = read_text("zabbix/configure.py.txt")
 GPU_SCRIPT = read_text("zabbix/gpu.sh")
 INFINIBAND_SCRIPT = read_text("zabbix/infiniband.sh")
+
+VOLUME = VolumeBackup(
+    name="vision-home",
+    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
+    target=BackupTarget(bucket="volumes"),
+    schedule="0 21 * * *",
+    size=Quantity.parse("2Ti"),
+    daily_change=Quantity.parse("50Gi"),
+    user=1000,
+)
 
 
 def exported(files: dict[str, str]) -> dict[str, dict[str, Any]]:
@@ -109,7 +122,8 @@ def test_a_host_has_what_its_node_has(ml50: Cluster, a30: Cluster) -> None:
     assert linked(structs.replace(ml50, fabric=None), "gen InfiniBand") == set()
     assert linked(a30, "gen GPU") == {"jw2", "jw3"}
     assert linked(a30, "gen MinIO") == linked(a30, "gen Ceph") == set()
-    assert linked(without_backups(ml50), "gen backups") == set()
+    assert linked(structs.replace(without_backups(ml50), gpu_care=None), "gen backups") == set()
+    assert linked(without_backups(ml50), "gen backups") == {"ml50-cluster"}
 
 
 def test_the_server_itself_watches_that_the_proxy_comes(ml50: Cluster) -> None:
@@ -124,7 +138,7 @@ def test_every_backup_that_runs_is_missed_after_two_of_its_intervals(ml50: Clust
     nightly, other = ml50.backups
     weekly = structs.replace(other, name="weekly", schedule="0 3 * * 0")
     resting = structs.replace(other, name="resting", suspended=True)
-    cluster = structs.replace(without_backups(ml50), backups=(nightly, weekly, resting))
+    cluster = structs.replace(without_backups(ml50), backups=(nightly, weekly, resting), gpu_care=None)
     (host,) = exported(hosts(cluster))["ml50-cluster.json"]["hosts"]
     triggers = {one["key"]: one["triggers"][0]["expression"] for one in host["items"]}
     ages = {"backup.last[datasets]": 2, "backup.last[weekly]": 14, "drill.last[datasets]": 14, "drill.last[weekly]": 14}
@@ -134,6 +148,38 @@ def test_every_backup_that_runs_is_missed_after_two_of_its_intervals(ml50: Clust
         age = days * 86400
         item = f"/ml50-cluster/{key}"
         assert triggers[key] == f"now()-last({item})>{age} or nodata({item},{age}s)=1"
+
+
+def items(cluster: Cluster) -> dict[str, Any]:
+    (host,) = exported(hosts(cluster))["ml50-cluster.json"]["hosts"]
+    return {one["key"]: one for one in host.get("items", ())}
+
+
+def test_backups_of_volumes_that_run_are_watched_and_their_drills(ml50: Cluster) -> None:
+    resting = structs.replace(VOLUME, name="resting", suspended=True)
+    found = items(structs.replace(without_backups(ml50), volume_backups=(VOLUME, resting), gpu_care=None))
+    of_one = {f"volume.{what}[vision-home]" for what in ("behind", "kept", "missed")}
+    assert found.keys() == {"volume.metrics", "drill.last[vision-home]", "drill.good[vision-home]"} | of_one
+    assert found["volume.metrics"]["url"] == "https://volsync-metrics.volsync-system.svc.cluster.local:8443/metrics"
+    assert {found[key]["master_item"]["key"] for key in of_one} == {"volume.metrics"}
+    assert "volume.metrics" not in items(structs.replace(ml50, volume_backups=(resting,)))
+
+
+def test_the_proxy_reaches_volsync_only_where_it_reads_it(ml50: Cluster) -> None:
+    def reached(cluster: Cluster) -> bool:
+        zabbix = cluster.monitoring.zabbix
+        assert zabbix
+        return "volsync-system" in json.dumps(list(policies(cluster, zabbix)))
+
+    assert not reached(ml50)
+    assert reached(structs.replace(ml50, volume_backups=(VOLUME,)))
+
+
+def test_looks_at_gpus_that_do_not_come_are_told(ml50: Cluster) -> None:
+    (trigger,) = items(ml50)["gpu-care.last"]["triggers"]
+    item = "/ml50-cluster/gpu-care.last"
+    assert trigger["expression"] == f"now()-last({item})>3600 or nodata({item},3600s)=1"
+    assert "gpu-care.last" not in items(structs.replace(ml50, gpu_care=None))
 
 
 def test_racks_and_pools_are_tags(ml50: Cluster) -> None:

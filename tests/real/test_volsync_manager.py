@@ -3,11 +3,9 @@ the rules of teams: it takes what gen renders, and makes the mover of it. Snapsh
 there: the test says what those would say. Kueue's webhook is not there either, which would put the mover in the queue.
 """
 
-import subprocess
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +14,17 @@ import yaml
 from loopback import config
 from msgspec import structs
 from reference import load
+from volsyncsite import install, sources_of, space
+from volsyncsite import manager as command
+from volsyncsite import secret as held_secret
 
 from generator.components import compose
 from generator.components.tenants.rbac import MEMBER, roles
-from generator.components.volsync import values
 from generator.components.volsync.names import CA, NAMESPACE, repository
 from generator.day2.volume_progress import comparing, filling
 from generator.day2.volume_restore import DESTINATIONS, Verdict, asked, begin, compare, compared, filled
 from generator.errors import UsageError
 from generator.live.api import of_kubeconfig
-from generator.live.apiserver import free_ports
 from generator.live.running import RunningCluster
 from generator.live.status.last_volumes import last_volumes
 from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
@@ -57,7 +56,6 @@ ROOT = structs.replace(
     privileged=True,
 )
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:volsync"
-QUEUED_BY_KUEUE = "gen-queue-name"
 CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1/namespaces/{}/volumesnapshots"
@@ -86,61 +84,21 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator["ApiServer"]:
 
 @pytest.fixture(scope="module")
 def manager(api: "ApiServer", tmp_path_factory: pytest.TempPathFactory) -> Iterator["ApiServer"]:
-    from apiserver import programs, sources
-
-    program, helm = programs("volsync", "helm")
     folder = tmp_path_factory.mktemp("volsync")
     made = {one.name: one for one in compose(cluster())}
-    api.define(*sorted(sources("snapshot-crds").glob("*snapshot.storage*.yaml")))
-    for one in chart(folder, program, helm):
-        if one["kind"] == "CustomResourceDefinition":
-            api.apply(one)
-            api.wait(one["metadata"]["name"], partial(api.established, one))
-        elif one["kind"] in {"ClusterRole", "ClusterRoleBinding"}:
-            api.apply(one)
-    for one in made["tenants"].base:
-        name = one["metadata"]["name"]
-        if one["kind"].startswith("ValidatingAdmission") and name != QUEUED_BY_KUEUE:
-            api.apply(one)
+    program = install(api, folder, cluster(), made)
     for team in ("vision", "language"):
         prepare(api, made, team)
-    metrics, health = free_ports(2)
-    flags = [
-        f"--metrics-bind-address=127.0.0.1:{metrics}",
-        "--metrics-secure=false",
-        "--metrics-require-rbac=false",
-        f"--health-probe-bind-address=127.0.0.1:{health}",
-        "--restic-container-image=quay.io/backube/volsync:0.16.0",
-    ]
-    with background(folder, ["env", f"KUBECONFIG={kubeconfig(api, folder)}", program, *flags]):
+    with background(folder, command(program, kubeconfig(api, folder))):
         yield api
-
-
-def chart(folder: Path, program: str, helm: str) -> list[Object]:
-    """Return the chart's objects, with the values that gen renders."""
-    (folder / "values.yaml").write_text(yaml.safe_dump(values(cluster())))
-    place = Path(program).resolve().with_name("chart")
-    command = [helm, "template", "volsync", str(place), "--namespace", NAMESPACE, "-f", str(folder / "values.yaml")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    return [one for one in yaml.load_all(done.stdout, yaml.CSafeLoader) if one]
 
 
 def prepare(api: "ApiServer", made: dict[str, Any], team: str) -> None:
     """Make a team's namespace as it is rendered, with a claim, and with what bootstrap and cert-manager make."""
-    (space,) = [one for one in made["tenants"].namespaces if one.name == team]
-    metadata = {"name": team, "labels": space.labels, "annotations": space.annotations}
-    api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-    for secret in made["tenants"].secrets:
-        if secret.namespace == team and secret.name in {CA, *(repository(one) for one in (BACKUP, ROOT))}:
-            held = {key: secret.known.get(key, "x") for key in secret.keys}
-            api.apply(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Secret",
-                    "metadata": {"name": secret.name, "namespace": team},
-                    "stringData": held,
-                }
-            )
+    space(api, made, team)
+    for one in made["tenants"].secrets:
+        if one.namespace == team and one.name in {CA, *(repository(each) for each in (BACKUP, ROOT))}:
+            held_secret(api, team, one.name, {key: one.known.get(key, "x") for key in one.keys})
     claim = {
         "accessModes": ["ReadWriteMany"],
         "resources": {"requests": {"storage": "2Ti"}},
@@ -155,9 +113,8 @@ def prepare(api: "ApiServer", made: dict[str, Any], team: str) -> None:
         }
     )
     bind(api, team, "home", "2Ti")
-    for one in made["tenants"].objects:
-        if one["kind"] == "ReplicationSource" and one["metadata"]["namespace"] == team:
-            api.apply(one)
+    for one in sources_of(made, team):
+        api.apply(one)
 
 
 def bind(api: "ApiServer", team: str, name: str, size: str) -> None:
@@ -272,9 +229,9 @@ def test_a_run_that_ends_well_is_told_and_leaves_no_copy(
     manager.wait("the end of the run", lambda: bool((found(manager, source) or {})["status"].get("lastSyncTime")))
     gone = f"{SNAPSHOTS.format('vision')}/volsync-{BACKUP.name}-src"
     manager.wait("the snapshot's end", lambda: found(manager, gone) is None)
-    told = list(last_volumes(cluster(), [awaited(manager, source)], datetime.now(tz=UTC)))
+    told = list(last_volumes(cluster(), [awaited(manager, source)], [], datetime.now(tz=UTC)))
     assert told[0].copy.good
-    assert told[0].causes == ()
+    assert told[0].copy.causes == ()
     assert time.time() - datetime.fromisoformat(told[0].copy.good).timestamp() < 120
 
 
@@ -290,8 +247,8 @@ def test_a_run_that_fails_says_so(manager: "ApiServer") -> None:
         return bool(found_now["status"].get("latestMoverStatus", {}).get("result") == "Failed")
 
     manager.wait("the failure", failed)
-    told = list(last_volumes(cluster(), [awaited(manager, source)], datetime.now(tz=UTC)))[1]
-    assert any(cause.why.startswith("its last mover failed") for cause in told.causes)
+    told = list(last_volumes(cluster(), [awaited(manager, source)], [], datetime.now(tz=UTC)))[1]
+    assert any(cause.why.startswith("its last mover failed") for cause in told.copy.causes)
     path = f"{JOBS.format(team)}/{job}"
     manager.wait("another Job", lambda: (found(manager, path) or {"metadata": {"uid": uid}})["metadata"]["uid"] != uid)
 

@@ -2,191 +2,40 @@
 made ready: backup, loss, the way back. Volumes are folders here: snapshots and claims of them are the cluster's.
 """
 
-import hashlib
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, archive_over, asked, certificates, program
-from msgspec import structs
-from reference import load
+from minioserver import archive_over, asked
+from volumesite import HOME, LOCKED, MODELS, Site, fill, good, script, serving, sums
 
-from generator.components.minio.settings import settings
-from generator.components.minio.volume_keys import user
-from generator.components.static import read_text
-from generator.components.volsync.sources import source
 from generator.live.status.last_volumes import EMPTY
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
-from generator.model.storage import Bucket, Lock, Objects
+from generator.model.backup import VolumeBackup
 
 pytestmark = pytest.mark.real
 
-FILES = 200
 STALE = 11
 """What restic ends with where somebody else holds the repository (since 0.17)."""
-HOME = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
-    schedule="0 21 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
-MODELS = structs.replace(HOME, name="language-models", source=structs.replace(HOME.source, team="language"))
-LOCKED = structs.replace(HOME, name="locked-home", target=BackupTarget(bucket="locked"))
 LOCKS = "s/volumes/language/language-models/locks/"
-BACKUPS = (HOME, MODELS, LOCKED)
-OBJECTS = Objects(pool="nas", buckets=(Bucket(name="volumes"), Bucket(name="locked", lock=Lock(days=2))))
-
-
-class Site:
-    """A MinIO with the buckets and users of the cluster file, and a folder for what a test needs."""
-
-    def __init__(self, folder: Path, server: Server) -> None:
-        self.folder, self.server = folder, server
-        assert server.certificates
-        self.ca = server.certificates / "CAs" / "ca.crt"
-
-    def mc(self, *words: str, key: str = f"{ROOT_USER}:{ROOT_PASSWORD}") -> subprocess.CompletedProcess[str]:
-        config = self.folder / "mc"
-        (config / "certs" / "CAs").mkdir(parents=True, exist_ok=True)
-        shutil.copy(self.ca, config / "certs" / "CAs" / "ca.crt")
-        env = {"HOME": str(config), "MC_CONFIG_DIR": str(config), "MC_HOST_s": f"https://{key}@{self.server.address}"}
-        command = [program("mc"), *words]
-        return subprocess.run(
-            command, env=env, capture_output=True, text=True, errors="replace", check=False, timeout=120
-        )
-
-    def key(self, backup: VolumeBackup) -> str:
-        return f"key{backup.name}:secret{backup.name}"
-
-    def prepare(self) -> None:
-        """Run the rendered setup of MinIO as its Job does."""
-        cluster = structs.replace(load("ml50"), volume_backups=BACKUPS)
-        files = {f"settings/{name}": text for name, text in settings(cluster, OBJECTS)["data"].items()}
-        files |= {"secrets/root/rootUser": ROOT_USER, "secrets/root/rootPassword": ROOT_PASSWORD}
-        for one in BACKUPS:
-            access, secret = self.key(one).split(":")
-            files |= {f"secrets/{user(one)}/accessKey": access, f"secrets/{user(one)}/secretKey": secret}
-        files |= {"secrets/ca.crt": self.ca.read_text(), "setup.sh": read_text("minio/setup.sh")}
-        for name, text in files.items():
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.folder / name).write_text(text)
-        places = {
-            "PATH": f"{Path(program('mc')).parent}:/usr/bin:/bin",
-            "ENDPOINT": self.server.address,
-            "SETTINGS": str(self.folder / "settings"),
-            "SECRETS": str(self.folder / "secrets"),
-            "MC_CONFIG_DIR": str(self.folder / "setup"),
-            "WAIT": "120",
-        }
-        command = ["sh", str(self.folder / "setup.sh")]
-        done = subprocess.run(command, env=places, capture_output=True, text=True, check=False, timeout=400)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def mover(self, backup: VolumeBackup, data: Path, **more: str) -> dict[str, str]:
-        """Return the environment of a mover as VolSync gives it (v0.16.0: `mover/restic/mover.go`)."""
-        access, secret = self.key(backup).split(":")
-        made = source(load("ml50"), backup)
-        assert made
-        return {
-            "PATH": f"{Path(program('restic')).parent}:/usr/bin:/bin",
-            "FORGET_OPTIONS": f" --keep-within {made['spec']['restic']['retain']['within']}",
-            "DATA_DIR": str(data),
-            "RESTIC_CACHE_DIR": str(self.folder / f"cache-{backup.name}"),
-            "RESTIC_REPOSITORY": f"s3:https://{self.server.address}/{backup.target.bucket}/{backup.prefix}",
-            "RESTIC_PASSWORD": f"password of {backup.name}",
-            "AWS_ACCESS_KEY_ID": access,
-            "AWS_SECRET_ACCESS_KEY": secret,
-            "CUSTOM_CA": str(self.ca),
-            "PRIVILEGED_MOVER": "0",
-            "HOME": str(self.folder),
-            **more,
-        }
-
-    def run(self, backup: VolumeBackup, data: Path, *actions: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run a mover to its end."""
-        data.mkdir(parents=True, exist_ok=True)
-        command, env = ["bash", str(script()), *actions], self.mover(backup, data, **more)
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
-
-    def compare(self, backup: VolumeBackup, data: Path, at: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run what compares a folder with the backup of a time."""
-        env = self.mover(backup, data, **more)
-        command = [sys.executable, "-c", read_text("volsync/compare.py.txt"), str(data), at]
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
-
-    def restic(self, backup: VolumeBackup, *words: str) -> subprocess.CompletedProcess[str]:
-        env = self.mover(backup, self.folder)
-        command = [program("restic"), "--cacert", str(self.ca), *words]
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
-
-
-def script() -> Path:
-    return Path(program("volsync")).resolve().with_name("mover-restic.sh")
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    program("restic"), program("volsync"), program("mc")
-    with tempfile.TemporaryDirectory(prefix="volumes-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        server = Server(folder / "minio", certificates=certificates(folder / "certificates"))
-        try:
-            made = Site(folder, server)
-            made.prepare()
-            yield made
-        finally:
-            server.stop()
-
-
-def fill(folder: Path, seed: int, count: int = FILES) -> dict[str, str]:
-    """Write files as a team has them: many small ones, one that is large, odd names, an empty one, a link."""
-    some = random.Random(seed)
-    for number in range(count):
-        file = folder / f"run-{number % 7}" / f"part {number} ä.bin"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(some.randbytes(some.randrange(1, 20_000)))
-    (folder / "checkpoint.pt").write_bytes(some.randbytes(24 * 2**20))
-    (folder / "empty").write_bytes(b"")
-    (folder / "latest").unlink(missing_ok=True)
-    (folder / "latest").symlink_to("checkpoint.pt")
-    return sums(folder)
-
-
-def sums(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file, and where each link leads."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = str(path.relative_to(folder))
-        if path.is_symlink():
-            found[name] = f"-> {path.readlink()}"
-        elif path.is_file():
-            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+    with serving() as made:
+        yield made
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """The folder that the mover sees: it looks for `/data` in the list of snapshots."""
     return tmp_path / "data"
-
-
-def good(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_what_was_damaged_and_deleted_comes_back_also_as_it_was_before(site: Site, data: Path, tmp_path: Path) -> None:

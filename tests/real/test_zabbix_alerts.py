@@ -20,7 +20,10 @@ from zabbixsite import DEFAULT_PASSWORD, Site, site_in
 
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates import templates
-from generator.components.zabbix.templates.kubernetes import backup, drills
+from generator.components.zabbix.templates.kubernetes import backup, drills, gpu_care
+from generator.components.zabbix.templates.volumes import metrics, volume_backup
+from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.quantity import Quantity
 
 pytestmark = pytest.mark.real
 
@@ -39,6 +42,15 @@ KEPT = (
 )  # fmt: skip
 PROXY_SEEN = "zabbix[proxy,{$PROXY},lastaccess]"
 AGE = 3600
+VOLUME = VolumeBackup(
+    name="home",
+    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
+    target=BackupTarget(bucket="volumes"),
+    schedule="0 * * * *",
+    size=Quantity.parse("2Ti"),
+    daily_change=Quantity.parse("50Gi"),
+    user=1000,
+)
 DAY = 86400
 
 
@@ -78,9 +90,9 @@ class Health(NamedTuple):
     seen: int
     """Seconds since the proxy came."""
     backup: int
-    """Seconds since the newest good backup, and the newest good drill, began."""
+    """Seconds since the newest good backup, the newest good drill and the newest good look at GPUs began."""
     drill: int
-    """Whether the last drill was good."""
+    """Whether the last drill was good, and a volume is backed up in time."""
     silent: int
     """Media without a token."""
 
@@ -216,6 +228,7 @@ def samples(told: Health, now: int) -> dict[str, str]:
         "vfs.fs.discovery": json.dumps([{"{#FSNAME}": "/host/data", "{#FSTYPE}": "xfs"}]),
         PROXY_SEEN: str(max(0, now - told.seen)),
         "backup.metrics": argo(told, now),
+        "volume.metrics": volsync(1 - told.drill),
     }
 
 
@@ -224,6 +237,17 @@ def argo(told: Health, now: int) -> str:
 argo_workflows_backup_last_success_seconds{{backup="nightly"}} {now - told.backup}
 argo_workflows_drill_last_success_seconds{{backup="nightly"}} {now - told.backup}
 argo_workflows_drill_good{{backup="nightly"}} {told.drill}
+argo_workflows_gpu_care_last_success_seconds {now - told.backup}
+"""
+
+
+def volsync(behind: int) -> str:
+    """As VolSync tells it, in any order of labels, beside what brings a volume back."""
+    of = 'method="restic",obj_name="home",obj_namespace="vision"'
+    return f"""\
+volsync_volume_out_of_sync{{{of},role="source"}} {behind}
+volsync_volume_out_of_sync{{{of},role="destination"}} 1
+volsync_missed_intervals_total{{{of},role="source"}} {behind}
 """
 
 
@@ -263,7 +287,13 @@ def host(name: str, linked: list[str]) -> dict[str, Any]:
     return {
         "host": name, "name": name, "groups": [{"name": GROUP}], "templates": [{"name": one} for one in linked],
         "macros": [{"macro": macro, "value": value} for macro, value in (MACROS | silent).items()],
-        "items": [backup(name, "nightly", AGE), *drills(name, "nightly", AGE)],
+        "items": [
+            backup(name, "nightly", AGE),
+            *drills(name, "nightly", AGE),
+            gpu_care(name),
+            sent(metrics("cluster.local")),
+            *volume_backup(name, VOLUME),
+        ],
     }  # fmt: skip
 
 
@@ -315,7 +345,7 @@ def send(place: int, host: str, told: dict[str, str], clock: int) -> str:
 
 def first(told: Health) -> Health:
     """Return what a host tells at first: nothing has been counted."""
-    return told._replace(errors=0, downed=0, rows=0, xid=told.xid % 79)
+    return told._replace(errors=0, downed=0, rows=0, xid=told.xid % 79, drill=1)
 
 
 @pytest.fixture(scope="module")
@@ -400,6 +430,8 @@ MISSED = {
     "No data on queues for 10 minutes",
     "Backup nightly is too old, or there never was one",
     "Drill of backup nightly is too old, or there never was one",
+    "Look at GPUs is too old, or there never was one",
+    "Volume backup home of team vision never worked, or not for long",
 }
 
 

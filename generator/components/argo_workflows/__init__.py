@@ -172,6 +172,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: any(
         (
             cluster.all_backups,
+            cluster.volume_backups,
             cluster.gitops.fleet,
             cluster.acceptance,
             cluster.mlperf,

@@ -143,10 +143,9 @@ def _copies(cluster: Cluster) -> Iterator[dict[str, Any]]:
 
 
 def _drills(cluster: Cluster) -> Iterator[dict[str, Any]]:
-    for one in cluster.backups:
-        if not (one.suspended or one.drill.suspended):
-            yield _failed(one.name)
-            yield from _missed("Drill", one.name, drill.NEWEST, one.drill_too_old, "warning")
+    for one in cluster.drilled:
+        yield _failed(one.name)
+        yield from _missed("Drill", one.name, drill.NEWEST, one.drill_too_old, "warning")
 
 
 def _failed(name: str) -> dict[str, Any]:

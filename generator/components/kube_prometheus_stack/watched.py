@@ -35,9 +35,11 @@ OF_THE_PLATFORM = (
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
-    """Watch Argo CD, Argo Workflows with what backups and benchmarks tell of their last runs, and what teams serve."""
+    """Watch Argo CD, Argo Workflows with what backups, benchmarks and looks at GPUs tell of their last runs, and what
+    teams serve.
+    """
     yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
-    if cluster.all_backups or cluster.mlperf:
+    if any((cluster.all_backups, cluster.volume_backups, cluster.mlperf, cluster.gpu_care)):
         yield monitor("argo-workflows", ARGO, CONTROLLER)
     if cluster.teams:
         yield team_services(cluster)
@@ -75,11 +77,11 @@ def team_services(cluster: Cluster) -> Manifest:
 
 
 def rules(cluster: Cluster) -> Iterator[Manifest]:
-    """Record the use of GPUs, and alert of benchmarks and backups; of these Zabbix does where it is."""
-    missed = None if cluster.monitoring.zabbix else backups_missed(cluster, NAMESPACE)
-    volumes = volume_backups_missed(cluster, NAMESPACE)
-    others = (benchmarks_failed, gpu_care_missed, machines_waiting, gpu_use)
-    made = (missed, volumes, *(rules(cluster, NAMESPACE) for rules in others))
+    """Record the use of GPUs, and alert of benchmarks, backups and looks at GPUs; of the last two Zabbix does where it
+    is.
+    """
+    of_zabbix = () if cluster.monitoring.zabbix else (backups_missed, volume_backups_missed, gpu_care_missed)
+    made = (rules(cluster, NAMESPACE) for rules in (*of_zabbix, benchmarks_failed, machines_waiting, gpu_use))
     yield from (rule for rule in made if rule)
 
 

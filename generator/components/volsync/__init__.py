@@ -1,11 +1,12 @@
-"""VolSync: backs up volumes of teams with restic, from snapshots, to MinIO."""
+"""VolSync: backs up volumes of teams with restic, from snapshots, to MinIO; drills try what it made."""
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
-from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Operation, Release, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, OperatedKind
 from generator.components.parts import resources, tolerations
 from generator.components.static import read_objects
+from generator.components.volsync import drills
 from generator.components.volsync.names import GROUP, NAME, NAMESPACE
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -25,17 +26,23 @@ VERSIONS = Versions(
 
 
 def volsync(cluster: Cluster) -> Component:
-    """Install VolSync where a volume is backed up. What is backed up is in the teams' namespaces, with `tenants`."""
-    version = VERSIONS.of(cluster)
+    """Install VolSync where a volume is backed up, and the drills of its backups. What is backed up is in the teams'
+    namespaces, with `tenants`.
+    """
+    version, shared = VERSIONS.of(cluster), VERSIONS.known[0].images["mover"]
     return Component(
         name="volsync",
         tier=DEFINITION.tier,
-        summary="Backups of volumes, with restic",
+        summary="Backups of volumes, with restic, and their drills",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
         base=read_objects("volsync/base.yaml"),
+        objects=tuple(drills.schedules(cluster)),
         releases=(Release(version.chart("volsync"), "volsync", NAMESPACE, values(cluster)),),
-        needs=("snapshot-controller", *prometheus_crds(cluster)),
+        patches=drills.own_image(shared, version.images["mover"]),
+        operations=(Operation(name=drills.NAME, templates=(drills.workflow_template(shared), drills.scripts())),),
+        needs=("snapshot-controller", "argo-workflows", "issuers", "minio", *prometheus_crds(cluster)),
+        secrets=tuple(drills.secrets(cluster)),
         kinds=DEFINITION.chart_kinds,
     )
 

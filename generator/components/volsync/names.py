@@ -5,6 +5,8 @@ from generator.model.backup import VolumeBackup
 NAME = "volsync"
 NAMESPACE = "volsync-system"
 GROUP = "volsync.backube"
+METRICS_SERVICE, METRICS_PORT = f"{NAME}-metrics.{NAMESPACE}.svc", 8443
+"""Where the manager tells of backups (the chart's `service-metrics.yaml`)."""
 LABELS = {"app.kubernetes.io/name": "volume-backup", "app.kubernetes.io/part-of": "volsync"}
 PRIVILEGED = {"volsync.backube/privileged-movers": "true"}
 """The annotation of a namespace whose movers may read and write as root (docs of v0.16.0, "Mover permissions")."""

@@ -24,8 +24,12 @@ MEMORY = "2Gi"
 
 def backups_of(cluster: Cluster, team: Team) -> tuple[VolumeBackup, ...]:
     """Return the backups of a team's volumes that have both ends; rules report the others."""
-    able = cluster.storage.ceph and cluster.storage.objects
-    return tuple(one for one in cluster.volume_backups if able and one.source.team == team.name)
+    return tuple(one for one in able(cluster) if one.source.team == team.name)
+
+
+def able(cluster: Cluster) -> tuple[VolumeBackup, ...]:
+    """Return the backups of volumes that have both ends."""
+    return cluster.volume_backups if cluster.storage.ceph and cluster.storage.objects else ()
 
 
 def annotations(cluster: Cluster, team: Team) -> dict[str, str]:
@@ -133,14 +137,19 @@ def secrets(cluster: Cluster, team: Team) -> Iterator[Secret]:
     if found:
         yield signed(CA, team.name, "movers of volume backups")
     for one in found:
-        yield Secret(
-            name=repository(one),
-            namespace=team.name,
-            keys=(*KEYS, PASSWORD, "RESTIC_REPOSITORY"),
-            source="generated",
-            loss="outage",
-            rotate=f"with {MINIO}/{secret_name(one)}",
-            readers=("movers of volume backups",),
-            copy_of=f"{MINIO}/{secret_name(one)}",
-            known={"RESTIC_REPOSITORY": f"s3:{URL}/{one.target.bucket}/{one.prefix}"},
-        )
+        yield copied(one, team.name, "movers of volume backups")
+
+
+def copied(backup: VolumeBackup, namespace: str, reader: str) -> Secret:
+    """Declare the keys and the password of a repository in another namespace than MinIO's, and where it is."""
+    return Secret(
+        name=repository(backup),
+        namespace=namespace,
+        keys=(*KEYS, PASSWORD, "RESTIC_REPOSITORY"),
+        source="generated",
+        loss="outage",
+        rotate=f"with {MINIO}/{secret_name(backup)}",
+        readers=(reader,),
+        copy_of=f"{MINIO}/{secret_name(backup)}",
+        known={"RESTIC_REPOSITORY": f"s3:{URL}/{backup.target.bucket}/{backup.prefix}"},
+    )

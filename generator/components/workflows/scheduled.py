@@ -2,7 +2,7 @@
 
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
-from generator.model.backup import AnyBackup, Backup
+from generator.model.backup import AnyBackup, Tried
 from generator.model.cron import in_numbers
 
 BACKUP, DRILL = "backup", "drill"
@@ -19,7 +19,7 @@ def cron_workflow(item: AnyBackup, namespace: str, labels: dict[str, str], spec:
     return _scheduled(BACKUP, item.name, namespace, labels, (item.schedule, item.suspended), spec)
 
 
-def drill_workflow(item: Backup, namespace: str, labels: dict[str, str], spec: Manifest) -> Manifest:
+def drill_workflow(item: Tried, namespace: str, labels: dict[str, str], spec: Manifest) -> Manifest:
     """Return the CronWorkflow of a backup's drill, which rests with the backup."""
     when = (item.drill_schedule, item.suspended or item.drill.suspended)
     return _scheduled(DRILL, item.name, namespace, labels, when, spec)

@@ -11,11 +11,20 @@ from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import METRICS_SERVICE as CEPH_SERVICE
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates.devices import GPU, INFINIBAND
-from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, LEFT_OUT, backup, drills, without
+from generator.components.zabbix.templates.kubernetes import (
+    BACKUPS,
+    KUBERNETES,
+    LEFT_OUT,
+    backup,
+    drills,
+    gpu_care,
+    without,
+)
 from generator.components.zabbix.templates.monitoring import MONITORING
 from generator.components.zabbix.templates.node import NODE
 from generator.components.zabbix.templates.queues import QUEUES
 from generator.components.zabbix.templates.storage import CEPH, MINIO
+from generator.components.zabbix.templates.volumes import metrics, volume_backup
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
@@ -82,7 +91,7 @@ def services(cluster: Cluster) -> Manifest:
     if cluster.storage.objects:
         linked.append(MINIO)
         macros["{$MINIO.URL}"] = f"https://{MINIO_SERVICE}.{domain}:{MINIO_PORT}/minio/v2/metrics/cluster"
-    if cluster.all_backups:
+    if cluster.all_backups or cluster.volume_backups or looked_after(cluster):
         linked.append(BACKUPS)
         macros["{$ARGO.URL}"] = f"http://{ARGO_SERVICE}.{domain}:{ARGO_PORT}/metrics"
     items = list(_of_backups(cluster))
@@ -92,9 +101,20 @@ def services(cluster: Cluster) -> Manifest:
 def _of_backups(cluster: Cluster) -> Iterator[Manifest]:
     for name, age in cluster.watched_backups.items():
         yield backup(whole(cluster), name, age)
-    for one in cluster.backups:
-        if not (one.suspended or one.drill.suspended):
-            yield from drills(whole(cluster), one.name, one.drill_too_old)
+    for one in cluster.drilled:
+        yield from drills(whole(cluster), one.name, one.drill_too_old)
+    running = [one for one in cluster.volume_backups if not one.suspended]
+    if running:
+        yield metrics(cluster.kubernetes.dns_domain)
+    for one in running:
+        yield from volume_backup(whole(cluster), one)
+    if looked_after(cluster):
+        yield gpu_care(whole(cluster))
+
+
+def looked_after(cluster: Cluster) -> bool:
+    """Tell whether GPUs are looked at by `gpu-care`."""
+    return bool(cluster.gpu_care and cluster.gpu_nodes)
 
 
 def monitoring(cluster: Cluster) -> Manifest:

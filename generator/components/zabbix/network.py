@@ -12,6 +12,8 @@ from generator.components.parts import at_node, in_namespace, outside, tcp
 from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
+from generator.components.volsync.names import METRICS_PORT as VOLSYNC_PORT
+from generator.components.volsync.names import NAMESPACE as VOLSYNC
 from generator.components.zabbix.names import DATABASE, HEARTBEAT, SERVER, labels, metadata
 from generator.components.zabbix.server import PROXY, WEB
 from generator.model.cluster import Cluster
@@ -29,20 +31,21 @@ def policies(cluster: Cluster, settings: Zabbix) -> Iterator[Manifest]:
         beat = outside(cluster, [http_port(settings.heartbeat) or 443])
         yield part(HEARTBEAT, egress=[{"to": pods(WEB), "ports": [tcp(8080)]}, *beat])
     if cluster.networks.cni == "cilium":
-        yield part(PROXY, egress=services())
+        yield part(PROXY, egress=services(cluster))
         yield from read_objects("zabbix/cilium-policy.yaml")
     else:
         agents = {"from": [at_node(machine) for machine in cluster.machines], "ports": [tcp(10051)]}
-        yield part(PROXY, ingress=[agents], egress=[*services(), hosts(cluster)])
+        yield part(PROXY, ingress=[agents], egress=[*services(cluster), hosts(cluster)])
 
 
-def services() -> list[Manifest]:
+def services(cluster: Cluster) -> list[Manifest]:
     """Let the proxy reach the server and what it reads in the cluster, the manager of a Ceph on pods included."""
     return [
         {"to": pods(SERVER), "ports": [tcp(10051)]},
         {"to": [in_namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
         {"to": [in_namespace(MINIO)], "ports": [tcp(MINIO_PORT)]},
         {"to": [in_namespace(ARGO)], "ports": [tcp(ARGO_PORT)]},
+        *([{"to": [in_namespace(VOLSYNC)], "ports": [tcp(VOLSYNC_PORT)]}] if cluster.volume_backups else []),
     ]
 
 

@@ -10,7 +10,7 @@ from generator.components.workflows.scheduled import BACKUP, DRILL, label
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
 from generator.live.times import moment
-from generator.model.backup import AnyBackup, Backup
+from generator.model.backup import AnyBackup, Backup, Tried
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
@@ -58,15 +58,20 @@ def last_backups(
     """Yield the backups of the cluster file, in its order."""
     for one in cluster.all_backups:
         copy = _last(cluster.name, _backup(one), workflows, now)
-        drill = _last(cluster.name, _drill(one), drills, now) if isinstance(one, Backup) else None
+        drill = last_drill(cluster, one, drills, now) if isinstance(one, Backup) else None
         yield LastBackup(name=one.name, copy=copy, drill=drill)
+
+
+def last_drill(cluster: Cluster, one: Tried, drills: Sequence[Manifest], now: datetime) -> LastRun:
+    """Return the last good drill of a backup."""
+    return _last(cluster.name, _drill(one), drills, now)
 
 
 def _backup(one: AnyBackup) -> _Schedule:
     return _Schedule(of=BACKUP, name=one.name, schedule=one.schedule, too_old=one.too_old, suspended=one.suspended)
 
 
-def _drill(one: Backup) -> _Schedule:
+def _drill(one: Tried) -> _Schedule:
     suspended = one.suspended or one.drill.suspended
     return _Schedule(
         of=DRILL, name=one.name, schedule=one.drill_schedule, too_old=one.drill_too_old, suspended=suspended

@@ -8,7 +8,7 @@ from generator.components.component import Manifest
 from generator.components.volsync.names import GROUP, NAME
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
-from generator.live.status.last_backups import LastBackup, LastRun
+from generator.live.status.last_backups import LastBackup, LastRun, last_drill
 from generator.live.times import moment
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
@@ -21,16 +21,19 @@ lines pass `internal/controller/mover/restic/logfilter.go`).
 SOURCES = f"/apis/{GROUP}/v1alpha1/replicationsources"
 
 
-def last_volumes(cluster: Cluster, sources: Sequence[Manifest], now: datetime) -> Iterator[LastBackup]:
-    """Yield the backups of volumes of the cluster file, in its order. `good` is when the last good run ended: what it
-    holds is as of its snapshot, a run's length before.
+def last_volumes(
+    cluster: Cluster, sources: Sequence[Manifest], drills: Sequence[Manifest], now: datetime
+) -> Iterator[LastBackup]:
+    """Yield the backups of volumes of the cluster file, in its order, with their drills. `good` is when the last good
+    run ended: what it holds is as of its snapshot, a run's length before.
     """
     found = {(dig(one, "metadata", "namespace"), dig(one, "metadata", "name")): one for one in sources}
     for one in cluster.volume_backups:
         source = found.get((one.source.team, one.name), {})
         good, running = _text(source, "lastSyncTime"), _text(source, "lastSyncStartTime")
         causes = tuple(_causes(one, source, good, now))
-        yield LastBackup(name=one.name, copy=LastRun(good=good, running=running, causes=causes), drill=None)
+        copy = LastRun(good=good, running=running, causes=causes)
+        yield LastBackup(name=one.name, copy=copy, drill=last_drill(cluster, one, drills, now))
 
 
 def _text(source: Manifest, *path: str) -> str:
@@ -60,7 +63,7 @@ def _reasons(one: VolumeBackup, source: Manifest, good: str, now: datetime) -> I
             yield f"VolSync says: {shortened(str(dig(condition, 'message') or ''))}"
     if not good:
         yield "no run was good yet"
-    elif (age := (now - (moment(good) or now)).total_seconds()) > 2 * one.gap:
+    elif (age := (now - (moment(good) or now)).total_seconds()) > one.too_old:
         yield f"its last good run ended {age / 3600:.0f} hours ago, and it should run by `{one.schedule}`"
 
 

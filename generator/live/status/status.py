@@ -160,7 +160,7 @@ def _backups(
         yield from last_backups(cluster, runs.items, drills.items, now)
     for one in volumes:
         if not one.refused:
-            yield from last_volumes(cluster, one.items, now)
+            yield from last_volumes(cluster, one.items, drills.items, now)
 
 
 def _settled(running: RunningCluster) -> list[Application]:

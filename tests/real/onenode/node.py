@@ -1,7 +1,7 @@
 """kubelet and containerd beside a control plane: pods that are bound to the node `localhost` run.
 
-Every pod uses the network of the machine's own: only there is the API server at the address that pods are told. What
-runs outside the folder is undone: containers, mounts.
+Every pod uses the network of the machine's own, also where it does not ask for it: only there is the API server at the
+address that pods are told. What runs outside the folder is undone: containers, mounts.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -170,6 +171,7 @@ default_runtime_name = "runc"
 [{cri}.containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
 [{cri}.containerd.runtimes.runc.options]
+BinaryName = "{_runtime(folder)}"
 SystemdCgroup = false
 [{cri}.cni]
 bin_dir = "/usr/lib/cni"
@@ -186,6 +188,14 @@ conf_dir = "{folder}/cni"
     (folder / "cni" / "10-one.conflist").write_text(json.dumps(network))
     (folder / "containerd.toml").write_text(text)
     return ["containerd", "--config", str(folder / "containerd.toml")]
+
+
+def _runtime(folder: Path) -> Path:
+    """Return what runs containers, with the network of the machine."""
+    program, script = folder / "runc", Path(__file__).with_name("shared_network.py")
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -I {script} {shutil.which("runc")} "$@"\n')
+    program.chmod(0o755)
+    return program
 
 
 def _pause(folder: Path) -> Path:

@@ -13,7 +13,7 @@ from generator.live.apiserver import free_ports
 from generator.rehearsal.twin import plane as real
 from generator.rehearsal.twin.running import listens, running
 from onenode.argo import references
-from onenode.images import files, image
+from onenode.images import Files, files, image
 from onenode.node import Node
 
 MARK = "kwok.x-k8s.io/node"
@@ -45,9 +45,13 @@ def nodes_beside(api: Plane) -> Iterator[None]:
 
 def load_python(node: Node) -> None:
     """Put the image of the steps onto the node, made of this machine's Python."""
+    node.load(image(node.folder / "python.tar", PYTHON, python(), Env=["PATH=/usr/bin"]), *references(IMAGE))
+
+
+def python() -> Files:
+    """Return this machine's Python; skips the test without it."""
     if not (INTERPRETER.exists() and LIBRARY.exists()):
         pytest.skip(f"no {INTERPRETER} with {LIBRARY}")
     modules = [one for one in LIBRARY.rglob("*") if one.is_file() and not NOT_RUN & {*one.relative_to(LIBRARY).parts}]
     held = files([INTERPRETER, *(LIBRARY / "lib-dynload").glob("*.so")])
-    held |= {str(one): one for one in modules}
-    node.load(image(node.folder / "python.tar", PYTHON, held, Env=["PATH=/usr/bin"]), *references(IMAGE))
+    return held | {str(one): one for one in modules}

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 from generator.components.component import Manifest
+from generator.components.gpu_care.names import LATE, LOOKED
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
 from generator.components.zabbix.export import (
@@ -167,6 +168,11 @@ def drills(host: str, name: str, age: int) -> tuple[Manifest, ...]:
         _newest(host, f"drill.last[{name}]", of, newest, age, "AVERAGE"),
         dependent(BACKUP_METRICS, key, f"{of}: whether the last was good", good, triggers=[failed]),
     )
+
+
+def gpu_care(host: str) -> Manifest:
+    """Return the item of the looks at GPUs: when the newest good one began."""
+    return _newest(host, "gpu-care.last", "Look at GPUs", LOOKED, LATE, "WARNING")
 
 
 def _newest(  # noqa: PLR0913, PLR0917 - what backups and drills differ in
