@@ -65,7 +65,13 @@ class Site:
         return {key.partition("/")[2]: value for key, value in found.items()}
 
     def rotating(
-        self, name: str, *, killed_at: int | None = None, killed_by: str = "", values: Values | None = None
+        self,
+        name: str,
+        *,
+        killed_at: int | None = None,
+        killed_by: str = "",
+        stolen: bool = False,
+        values: Values | None = None,
     ) -> tuple[Rotating, list[str]]:
         """Return a rotation and what it said. It is killed when it is about to say or to confirm something the
         `killed_at`th time, or once it waits for what has `killed_by` in its words.
@@ -85,7 +91,7 @@ class Site:
 
         work = Rotating(
             running=self.running,
-            family=family(self.declared, name),
+            family=family(self.declared, name, stolen=stolen),
             values=values or Values(None, {}, None),
             waiting=Waiting(ends=time.monotonic() + 60.0, tell=waits, confirm=lambda: step("confirm")),
             tell=step,

@@ -17,6 +17,7 @@ from generator.errors import UsageError
 if TYPE_CHECKING:
     from generator.components.component import Secret
     from generator.live.rotation.ages import Aged
+    from generator.live.rotation.family import Family
     from generator.live.rotation.plan import Plan
     from generator.live.rotation.rotating import Rotating
     from generator.live.running import RunningCluster
@@ -79,6 +80,9 @@ def _rotated(one: "Aged") -> str:
 @click.argument("name", metavar="[NAMESPACE/]NAME")
 @click.option("--apply", "perform", is_flag=True, help="Do it. Default: tell what would be done.")
 @click.option(
+    "--stolen", is_flag=True, help="The former value ends at once, whoever uses it. Default: once nobody does."
+)
+@click.option(
     "--secrets-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A folder with new values, each in a file NAMESPACE/NAME/KEY. Default: random, or you are asked.",
@@ -98,6 +102,7 @@ def rotate(  # noqa: PLR0913 - the options of the verb
     name: str,
     *,
     perform: bool,
+    stolen: bool,
     secrets_dir: Path | None,
     timeout: int | None,
     names: tuple[str, ...],
@@ -117,7 +122,10 @@ def rotate(  # noqa: PLR0913 - the options of the verb
     if not perform:
         refuse_beside("no --apply", {"--timeout": timeout is not None}, "nothing is waited for without it")
     cluster, there = _cluster(names, directory, kubeconfig, context)
-    work = partial(_work, cluster, there, name, secrets_dir, ends=time.monotonic() + 60.0 * (timeout or MINUTES))
+    from generator.live.rotation.family import family  # noqa: PLC0415 - heavy
+
+    meant = family(_declared(cluster), name, stolen=stolen)
+    work = partial(_work, there, meant, secrets_dir, ends=time.monotonic() + 60.0 * (timeout or MINUTES))
     if not perform:
         return _foretell(cluster, work(ask=False, confirm=lambda: None, beside=False), output)
     return _perform(cluster, there, work, output)
@@ -141,9 +149,8 @@ def _declared(cluster: "Cluster") -> "list[Secret]":
 
 
 def _work(  # noqa: PLR0913 - what a rotation needs of its surroundings
-    cluster: "Cluster",
     there: "RunningCluster",
-    name: str,
+    meant: "Family",
     secrets_dir: Path | None,
     *,
     ends: float,
@@ -151,14 +158,13 @@ def _work(  # noqa: PLR0913 - what a rotation needs of its surroundings
     confirm: Callable[[], None],
     beside: bool,
 ) -> "Rotating":
-    from generator.live.rotation.family import family  # noqa: PLC0415 - heavy
     from generator.live.rotation.rotating import Rotating  # noqa: PLC0415 - heavy
     from generator.live.rotation.syncs import Waiting  # noqa: PLC0415 - heavy
 
     tell = partial(_tell, err=beside)
     return Rotating(
         running=there,
-        family=family(_declared(cluster), name),
+        family=meant,
         values=secrets_values(secrets_dir, ask=ask),
         waiting=Waiting(ends=ends, tell=partial(tell, ""), confirm=confirm),
         tell=tell,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def test_killed_at_any_moment_it_goes_on_with_the_same_value(
     site: tuple[LiveCluster, Site], minio: PlayedMinio
 ) -> None:
     _, found = site
-    for moment in range(1, 16, 2):
+    for moment in range(1, 12, 2):
         before = found.values(USER)
         with pytest.raises(KilledError):
             found.rotating(USER, killed_at=moment)[0].run()
@@ -114,6 +115,26 @@ def test_what_somebody_began_by_hand_goes_on(site: tuple[LiveCluster, Site], min
     found.rotating(USER)[0].run()
     assert found.values(COPY) == {"accessKey": "by-hand", "secretKey": "s"}
     assert minio.taken == {"by-hand"}
+
+
+@pytest.mark.parametrize("under_way", [0, 4, 9])
+def test_a_stolen_key_ends_at_once_whatever_was_under_way(under_way: int, site: tuple[LiveCluster, Site]) -> None:
+    cluster, found = site
+    taken = PlayedMinio(found)
+    found.hooks["minio"] = taken.setup
+    cluster.add(pod("old", volumes=[{"name": "k", "secret": {"secretName": "minio-user-backup-writer"}}]))
+    stolen = set(taken.taken)
+    with found.synced("minio"):
+        with pytest.raises(KilledError):
+            found.rotating(USER, killed_at=under_way)[0].run()
+        stolen |= {found.values(USER)["accessKey"]}
+        for moment in (4, None):
+            with suppress(KilledError):
+                found.rotating(USER, killed_at=moment, stolen=True)[0].run()
+    held = found.values(USER)
+    assert taken.taken == {held["accessKey"]}
+    assert (set(held), found.values(COPY)) == ({"accessKey", "secretKey"}, held)
+    assert held["accessKey"] not in stolen
 
 
 def test_a_pod_that_began_before_keeps_the_former_key(site: tuple[LiveCluster, Site], minio: PlayedMinio) -> None:

@@ -1,6 +1,6 @@
 """A Secret that is rotated, with the copies that must hold the same."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -12,11 +12,19 @@ BY_HAND = "`gen secret rotate` does not rotate it"
 
 
 class Family(Struct, frozen=True, kw_only=True):
-    """The Secret that decides the values, its copies, and how they are rotated."""
+    """The Secret that decides the values, its copies, and how they are rotated. Of one that was `stolen` no former
+    value stays, nor one of a rotation that is under way.
+    """
 
     origin: Secret
     copies: tuple[Secret, ...]
     turn: Turn
+    stolen: bool = False
+
+    @property
+    def former(self) -> Mapping[str, str]:
+        """Where the value of a key stays while both count, by key; nothing where none may stay."""
+        return {} if self.stolen else self.turn.former
 
     @property
     def all(self) -> tuple[Secret, ...]:
@@ -29,7 +37,7 @@ class Family(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(sync for one in self.copies if one.turn for sync in one.turn.syncs))
 
 
-def family(declared: Iterable[Secret], name: str) -> Family:
+def family(declared: Iterable[Secret], name: str, *, stolen: bool = False) -> Family:
     """Return the Secret of a name, or of `namespace/name`, with its copies: of a copy that what it is a copy of. Raises
     UsageError where there is none, or more, and where a person must rotate it.
     """
@@ -42,7 +50,7 @@ def family(declared: Iterable[Secret], name: str) -> Family:
     if other := next((one for one in copies if one.turn is None), None):
         raise UsageError(f"{origin.full_name}: {BY_HAND}, as nothing is known of its copy {other.full_name}")
     assert origin.turn  # noqa: S101 - `by_hand` has seen to it
-    return Family(origin=origin, copies=copies, turn=origin.turn)
+    return Family(origin=origin, copies=copies, turn=origin.turn, stolen=stolen)
 
 
 def _named(every: tuple[Secret, ...], name: str) -> Secret:

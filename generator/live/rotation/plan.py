@@ -46,12 +46,17 @@ def plan(work: Rotating, cluster: Cluster) -> Plan:
         name=origin.full_name,
         days=age(set_at(there)),
         loss=origin.loss,
-        still=work.family.turn.still,
+        still=_still(work.family),
         steps=tuple(
             Planned(step=name, done=number < done, what=_WORDS[name](work)) for number, name in enumerate(names)
         ),
         waiting=tuple(_waiting(work.running, cluster, work.family, begun=done > 0)),
     )
+
+
+def _still(of: Family) -> str:
+    """Return what does not go on meanwhile."""
+    return "what still has the former value" if of.stolen and of.turn.former else of.turn.still
 
 
 def age(since: datetime | None) -> int | None:
@@ -75,12 +80,12 @@ def _waiting(running: RunningCluster, cluster: Cluster, family: Family, *, begun
 
 
 def _values(work: Rotating) -> str:
-    origin, turn = work.family.origin, work.family.turn
+    origin, turn, former = work.family.origin, work.family.turn, work.family.former
     if turn.way == "delete":
         return f"{origin.full_name} is deleted, and {origin.by} makes it again"
     what = "a random value" if origin.source == "generated" else "the value that is given"
     changed = ", ".join(key for key in origin.keys if key not in origin.known)
-    kept = f"; the former stays in {', '.join(turn.former.values())} and counts as well" if turn.former else ""
+    kept = f"; the former stays in {', '.join(former.values())} and counts as well" if former else ""
     return f"{changed} of {origin.full_name}: {what}{kept}"
 
 
@@ -89,8 +94,8 @@ def _jobs(syncs: tuple[tuple[str, str], ...]) -> str:
 
 
 def _sync(work: Rotating) -> str:
-    turn = work.family.turn
-    return f"synced: {_jobs((*(() if turn.former else turn.syncs), *work.family.syncs_of_copies))}"
+    syncs = () if work.family.former else work.family.turn.syncs
+    return f"synced: {_jobs((*syncs, *work.family.syncs_of_copies))}"
 
 
 def _copies(work: Rotating) -> str:
@@ -109,7 +114,7 @@ def _restart(work: Rotating) -> str:
 
 
 def _former(work: Rotating) -> str:
-    return f"{', '.join(work.family.turn.former.values())} leaves {work.family.origin.full_name}"
+    return f"{', '.join(work.family.former.values())} leaves {work.family.origin.full_name}"
 
 
 _WORDS: dict[str, Callable[[Rotating], str]] = {

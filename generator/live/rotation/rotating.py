@@ -59,7 +59,7 @@ class Rotating(Struct, frozen=True, kw_only=True):
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps in their order."""
-        turn, former = self.family.turn, bool(self.family.turn.former)
+        turn, former = self.family.turn, bool(self.family.former)
         anew = self._delete if turn.way == "delete" else self._renew
         yield Step(name="values", act=anew, notes_itself=turn.way != "delete")
         if former:
@@ -84,10 +84,12 @@ class Rotating(Struct, frozen=True, kw_only=True):
     def _renew(self) -> None:
         secret, there = self.family.origin, self._there()
         held = values_of(there)
-        data = encoded(new_values(secret, held, self.values))
-        data |= encoded({place: held[key] for key, place in self.family.turn.former.items()})
+        data: dict[str, str | None] = {**encoded(new_values(secret, held, self.values))}
+        former = self.family.former
+        data |= dict.fromkeys(self.family.turn.former.values())
+        data |= encoded({place: held[key] for key, place in former.items()})
         self._write(secret, there, data, State(step="values"))
-        kept = f"; {', '.join(self.family.turn.former.values())} keeps the former" if self.family.turn.former else ""
+        kept = f"; {', '.join(former.values())} keeps the former" if former else ""
         self.tell(
             "values", f"{secret.full_name} has a new {', '.join(key for key in secret.keys if key in data)}{kept}"
         )
@@ -140,7 +142,7 @@ class Rotating(Struct, frozen=True, kw_only=True):
     @property
     def _waited_for(self) -> list[Secret]:
         """The Secrets whose readers must have begun anew before the end."""
-        read_late = self.family.copies if self.family.turn.former else ()
+        read_late = self.family.copies if self.family.former else ()
         return [one for one in self.family.all if one in read_late or (one.turn and one.turn.restarts)]
 
     def _await_readers(self) -> None:
@@ -160,20 +162,22 @@ class Rotating(Struct, frozen=True, kw_only=True):
         self._write(
             secret,
             there,
-            dict.fromkeys(self.family.turn.former.values()),
+            dict.fromkeys(self.family.former.values()),
             State(step="former", since=state_of(there).since),
         )
-        self.tell("former", f"{', '.join(self.family.turn.former.values())} left {secret.full_name}")
+        self.tell("former", f"{', '.join(self.family.former.values())} left {secret.full_name}")
 
 
 def done_steps(there: Manifest, family: Family, names: list[str]) -> int:
     """Return how many of the steps are done. A former key without a note is of somebody who began by hand: to begin
-    once more would forget it while it is in use.
+    once more would forget it while it is in use. Of what was stolen it must be forgotten.
     """
-    step = state_of(there).step
+    step, kept = state_of(there).step, any(place in values_of(there) for place in family.turn.former.values())
+    if kept and family.stolen:
+        return 0
     if step in names:
         return names.index(step) + 1
-    return 1 if any(place in values_of(there) for place in family.turn.former.values()) else 0
+    return int(kept)
 
 
 def existing(running: RunningCluster, secret: Secret) -> Manifest:
