@@ -50,9 +50,12 @@ def finish(running: RunningCluster, secret: Secret) -> None:
     running.merge(path(secret), {"metadata": {"annotations": {UNDER_WAY: None, ENDED: ended}}})
 
 
-def set_at(there: Manifest) -> datetime | None:
-    """Return since when a Secret has its values: the end of its last rotation, else its own beginning."""
-    said = _annotation(there, ENDED) or dig(there, "metadata", "creationTimestamp")
+def set_at(secret: Secret, there: Manifest) -> datetime | None:
+    """Return since when a Secret has its values: the end of its last rotation, else its own beginning; of one that a
+    program makes, which may renew it, when it was written the last time.
+    """
+    made = dig(there, "metadata", "creationTimestamp")
+    said = written(there) if secret.source == "in-cluster" else _annotation(there, ENDED) or made
     return moment(str(said or ""))
 
 

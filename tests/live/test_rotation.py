@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from generator.live.bootstrap.secret_values import Values
 from generator.live.bootstrap.secrets_step import Keeping, secrets_step
 from generator.live.rotation import syncs
 from generator.live.rotation.family import family
+from generator.live.rotation.plan import plan
 from generator.live.rotation.readers import readers
 from generator.live.running import ConflictError
 from generator.live.secret_objects import encoded, values_of
@@ -211,6 +213,7 @@ def test_what_others_make_is_deleted_and_waited_for(site: tuple[LiveCluster, Sit
         cluster.add(secret("cert-manager-webhook-ca", "cert-manager", keys | {"tls.key": b"after"}))
 
     work, _ = found.rotating("cert-manager-webhook-ca")
+    assert plan(work, found.cluster).still == "the start of pods that mount it"
     waiting = structs.replace(work.waiting, tell=made_again)
     structs.replace(work, waiting=waiting).run()
     assert found_in(cluster, "cert-manager/cert-manager-webhook-ca")["tls.key"] == "after"
@@ -333,10 +336,14 @@ def test_the_list_tells_ages_and_who_rotates(
     cluster, found = site
     found.rotating(USER)[0].run()
     cluster.add(secret("zabbix-database", "zabbix", {"username": b"u", "password": b"hidden"}))
+    renewed = secret("minio-tls", "minio", {})
+    renewed["metadata"]["managedFields"] = [{"time": "2026-01-01T00:00:00Z"}, {"time": f"{datetime.now(UTC):%FT%TZ}"}]
+    cluster.add(renewed)
     code, said, _ = gen(tmp_path, capsys, "list")
     rows = {line.split()[0]: line for line in said.splitlines()}
     assert code == 0
-    assert "        0 d" in rows[USER]
+    young = [name for name, row in rows.items() if "        0 d" in row]
+    assert young == ["minio/minio-tls", USER]
     assert rows[USER].endswith(f"gen secret rotate {USER}")
     assert "by hand: ALTER USER" in rows["zabbix/zabbix-database"]
     assert "not there" in rows["minio/minio-root"]

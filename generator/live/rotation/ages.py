@@ -37,7 +37,7 @@ def _aged(running: RunningCluster, secret: Secret) -> Aged:
         name=secret.full_name,
         source=secret.source,
         loss=secret.loss,
-        days=age(set_at(there)) if there else None,
+        days=age(set_at(secret, there)) if there else None,
         step=state_of(there).step if there else "",
         by_hand=secret.by_hand,
         rotate=secret.rotate,

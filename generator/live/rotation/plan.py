@@ -44,7 +44,7 @@ def plan(work: Rotating, cluster: Cluster) -> Plan:
     done = done_steps(there, work.family, names)
     return Plan(
         name=origin.full_name,
-        days=age(set_at(there)),
+        days=age(set_at(origin, there)),
         loss=origin.loss,
         still=_still(work.family),
         steps=tuple(
@@ -56,6 +56,8 @@ def plan(work: Rotating, cluster: Cluster) -> Plan:
 
 def _still(of: Family) -> str:
     """Return what does not go on meanwhile."""
+    if of.turn.way == "delete":
+        return "the start of pods that mount it"
     return "what still has the former value" if of.stolen and of.turn.former else of.turn.still
 
 
