@@ -31,6 +31,7 @@ def serving(reply: Callable[[Asked], Reply | None]) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body are two writes: the second would wait 40 ms for an answer
 
         def do_GET(self) -> None:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -42,6 +42,7 @@ VERBS = {
     "restore": "Bring a bucket back from its backup: into a new bucket, proven, then switched.",
     "rollback": "Take a commit back by a new one, and tell first what that does.",
     "schema": "Print the JSON Schema of the cluster file.",
+    "secret": "Give a running cluster's Secrets other values, and tell how old they are.",
     "status": "Tell how a running cluster does, and why something is stuck.",
     "sync": "Bring a running cluster to one commit, wave by wave, and wait for it.",
     "use": "Tell what teams used of a cluster's GPUs in a month: hours, idle, quota, waiting.",

@@ -17,6 +17,7 @@ from generator.errors import UsageError
 
 if TYPE_CHECKING:
     from generator.live.bootstrap.bootstrap import Bootstrap
+    from generator.live.bootstrap.secret_values import Values
     from generator.live.bootstrap.secrets_step import Keeping
     from generator.live.bootstrap.step import Step
     from generator.live.running import RunningCluster
@@ -85,7 +86,7 @@ def command(  # noqa: PLR0913 - the options of the verb
 
     there, beside = running(kubeconfig, context), output == "json"
     _tell_server(loaded.name, there, err=beside)
-    keeping = _keeping(secrets_dir, escrow, ask=perform and _asking())
+    keeping = _keeping(secrets_dir, escrow, ask=perform and asking())
     made = bootstrap(there, root, loaded.cluster, keeping, partial(_tell, err=beside))
     refusal = _unpublished(root, loaded, loaded.cluster)
     if not perform:
@@ -128,13 +129,20 @@ def _tell_server(name: str, there: "RunningCluster", *, err: bool) -> None:
 
 
 def _keeping(secrets_dir: Path | None, escrow: Path | None, *, ask: bool) -> "Keeping":
-    from generator.live.bootstrap.secret_values import Values  # noqa: PLC0415 - heavy
     from generator.live.bootstrap.secrets_step import Keeping  # noqa: PLC0415 - heavy
 
-    return Keeping(values=Values(secrets_dir, os.environ, _ask if ask else None), escrow=escrow)
+    return Keeping(values=secrets_values(secrets_dir, ask=ask), escrow=escrow)
 
 
-def _asking() -> bool:
+def secrets_values(secrets_dir: Path | None, *, ask: bool) -> "Values":
+    """Return where values of Secrets come from: a folder, the environment, with `ask` the person at the terminal."""
+    from generator.live.bootstrap.secret_values import Values  # noqa: PLC0415 - heavy
+
+    return Values(secrets_dir, os.environ, _ask if ask else None)
+
+
+def asking() -> bool:
+    """Tell whether there is a person who can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

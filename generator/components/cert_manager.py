@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, replicas
-from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Made, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, resources, tolerations
@@ -104,6 +104,7 @@ def webhook_ca() -> Secret:
         loss="harmless",
         rotate="delete it: the webhook makes a new one",
         readers=("cert-manager-webhook", "cert-manager-cainjector"),
+        turn=Turn(way="delete"),
     )
 
 

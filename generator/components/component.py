@@ -76,15 +76,33 @@ class Computed(Struct, frozen=True, kw_only=True):
     script: str
 
 
+class Turn(Struct, frozen=True, kw_only=True):
+    """How `gen secret rotate` gives a Secret another value, where a person need not do it by the words of `rotate`.
+
+    `way`: its values are replaced, or it is deleted and who made it makes it again. `former` says in which other key
+    the value of a key stays while both count; without one the former ends as soon as the new one is known. `syncs` are
+    Applications, each with the Job that a sync of it runs and that reads the Secret; `restarts` workloads of its
+    namespace ("Deployment/name") that read it only when they start. `still` says what does not go on between its first
+    step and its last, empty for nothing.
+    """
+
+    way: Literal["replace", "delete"] = "replace"
+    former: Mapping[str, str] = {}
+    syncs: tuple[tuple[str, str], ...] = ()
+    restarts: tuple[str, ...] = ()
+    still: str = ""
+
+
 class Secret(Struct, frozen=True, kw_only=True):
     """A Secret that must exist: only its declaration, never its data.
 
     `source`: `given` by a person, `generated` at bootstrap, made `in-cluster` by the component `by`, or `external`.
-    `loss`: what is lost with it. `rotate`: how to replace it. `readers`: who mounts it. `labels` must be on it, and
-    `copy_of` is the Secret ("namespace/name") that must hold the same values, where there is one. `known` are values
-    that are no secret, by key; generated ones are random bytes in the `form` that the readers take. `entry` is where
-    the site's store has an `external` one, `random` whether nobody gives its values. `computed` are those that others
-    of its values make, by key; a copy names them as well, and need not hold what they are made of.
+    `loss`: what is lost with it. `rotate`: how to replace it by hand, `turn` how `gen` does. `readers`: who mounts it.
+    `labels` must be on it, and `copy_of` is the Secret ("namespace/name") that must hold the same values, where there
+    is one. `known` are values that are no secret, by key; generated ones are random bytes in the `form` that the
+    readers take. `entry` is where the site's store has an `external` one, `random` whether nobody gives its values.
+    `computed` are those that others of its values make, by key; a copy names them as well, and need not hold what they
+    are made of.
     """
 
     name: str
@@ -102,6 +120,21 @@ class Secret(Struct, frozen=True, kw_only=True):
     entry: str = ""
     random: bool = False
     computed: Mapping[str, Computed] = {}
+    turn: Turn | None = None
+
+    @property
+    def full_name(self) -> str:
+        """Its namespace and its name."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def by_hand(self) -> str:
+        """Why only a person can give it another value, "" where `gen secret rotate` can."""
+        if self.source == "external":
+            return f"its values come from outside{f': the entry {self.entry} of the store' if self.entry else ''}"
+        if self.loss == "data":
+            return "data is lost with its values"
+        return "" if self.turn else "it takes more than a new value"
 
 
 class Health(Struct, frozen=True):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from generator.components.cert_manager import NAMESPACE
 from generator.components.cert_manager import VERSIONS as CERT_MANAGER_VERSIONS
-from generator.components.component import Component, Manifest, Namespace, Secret, Tier, protect
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn, protect
 from generator.components.definition import Definition, Evidence, Shown
 from generator.model.cluster import Cluster
 
@@ -33,6 +33,7 @@ def signed(
         loss=loss,
         rotate=rotate,
         readers=readers,
+        turn=Turn(way="delete") if loss != "data" else None,
     )
 
 

@@ -90,6 +90,7 @@ def _secret(secret: Secret) -> dict[str, object]:
         **({"by": secret.by} if secret.by else {}),
         **({"entry": secret.entry} if secret.entry else {}),
         "loss": secret.loss,
+        **({} if secret.by_hand or secret.copy_of else {"rotateBy": f"gen secret rotate {secret.full_name}"}),
         "rotate": secret.rotate,
         "readers": list(secret.readers),
         **({"labels": secret.labels} if secret.labels else {}),

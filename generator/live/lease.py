@@ -42,6 +42,8 @@ class Work(Struct, frozen=True):
 
 
 BOOTSTRAP = Work("gen bootstrap", "kube-system", "gen-bootstrap")
+ROTATION = Work("gen secret rotate", BOOTSTRAP.namespace, BOOTSTRAP.name)
+"""The Lease of a bootstrap: both write Secrets."""
 SYNC = Work("gen sync", "argocd", "gen-sync")
 
 

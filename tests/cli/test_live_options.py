@@ -13,6 +13,7 @@ PAIRS = {
     "rollback abc --last": "name the COMMIT to take back, or --last",
     "sync --dry-run --now": "--dry-run and --now: a dry run begins nothing",
     "status --watch --output json": "--watch is for people",
+    "secret rotate x --timeout 5": "no --apply and --timeout: ",
     "bootstrap --no-wait": "no --apply and --no-wait: nothing is waited for without it",
     "bootstrap --timeout 5": "no --apply and --timeout: ",
     "bootstrap --apply --no-wait --timeout 5": "--no-wait and --timeout: it waits for nothing",

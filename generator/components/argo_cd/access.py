@@ -4,7 +4,7 @@ from msgspec import structs
 
 from generator.components.argo_cd.settings import has_admin, login
 from generator.components.common import UNWATCHED, exposed
-from generator.components.component import Manifest, Secret
+from generator.components.component import Manifest, Secret, Turn
 from generator.components.issuers import ISSUER, signed
 from generator.model.cluster import Cluster
 
@@ -88,6 +88,7 @@ def given(name: str, keys: tuple[str, ...], rotate: str, labels: dict[str, str])
         rotate=rotate,
         readers=("argo-cd",),
         labels=labels,
+        turn=Turn(),
     )
 
 

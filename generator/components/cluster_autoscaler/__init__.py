@@ -3,7 +3,7 @@
 from generator.components.cluster_autoscaler.names import GROUP, NAME, NAMESPACE
 from generator.components.cluster_autoscaler.rights import OWN, rights
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
-from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import Api
 from generator.components.parts import UNPRIVILEGED, apart, pod_security, resources, tolerations
@@ -140,6 +140,7 @@ def kubeconfig() -> Secret:
         rotate="make a new token there for the autoscaler, put the kubeconfig with it here, and restart Deployment "
         f"{NAME}; it needs the rights that ClusterRole {NAME}-machines has with `management: here`",
         readers=(f"Deployment {NAME}",),
+        turn=Turn(restarts=(f"Deployment/{NAME}",)),
     )
 
 

@@ -1,7 +1,7 @@
 """All clusters of the repository rendered, or vendored, and checked by pods of one of them."""
 
 from generator.components.common import proxy_variables
-from generator.components.component import Component, Manifest, Namespace, Operation, Secret, Tier
+from generator.components.component import Component, Manifest, Namespace, Operation, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.static import read_objects, read_text
 from generator.components.workflows.scheduled import given
@@ -112,6 +112,7 @@ def key(cluster: Cluster) -> Secret:
         loss="outage",
         rotate="make a new one at the Git server, which may push to the branches of `target`, and replace the value",
         readers=(DEFINITION.name,),
+        turn=Turn(),
     )
 
 

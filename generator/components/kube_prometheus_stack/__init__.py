@@ -10,7 +10,7 @@ from generator.components.common import (
     fullname,
     release_of,
 )
-from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier, Turn
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.issuers import ISSUER, signed
 from generator.components.kube_prometheus_stack.watched import NAMESPACE, dashboards, monitors, rules
@@ -216,6 +216,7 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
             loss="harmless",
             rotate="replace it and restart Grafana: it keeps nothing, and takes the password when it starts",
             readers=("kube-prometheus-stack",),
+            turn=Turn(restarts=(f"Deployment/{RELEASE}-grafana",), still="Grafana, while its pod starts"),
         ),
         signed(f"{RELEASE}-admission", NAMESPACE, "kube-prometheus-stack"),
     ]
@@ -229,6 +230,7 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
                 loss="outage",
                 rotate="replace it: Alertmanager reads it again within a minute. Without it nobody is told of anything",
                 readers=("kube-prometheus-stack",),
+                turn=Turn(),
             ),
         )
     if exposed(cluster, settings.host):

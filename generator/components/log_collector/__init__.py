@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from generator.components.common import OWN_LABELS, prometheus_crds
-from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.kube_prometheus_stack import SCRAPERS
 from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
@@ -232,6 +232,7 @@ def login() -> Secret:
         loss="outage",
         rotate="replace it, then `kubectl --namespace log-collector rollout restart daemonset alloy`",
         readers=("alloy",),
+        turn=Turn(restarts=("DaemonSet/alloy",)),
     )
 
 

@@ -53,4 +53,4 @@ def keys(cluster: Cluster, logs: Logs) -> Iterator[Secret]:
     if log_store_of(cluster):
         yield keys_of_logs(NAMESPACE, "loki", rotate="replace both copies, then restart Loki")
     elif user := minio_user(cluster, logs):
-        yield copied_keys(user, NAMESPACE, "loki")
+        yield copied_keys(user, NAMESPACE, "loki", "StatefulSet/loki")

@@ -10,7 +10,7 @@ from generator.components.minio import metrics, trial, volume_keys
 from generator.components.minio.access import access
 from generator.components.minio.layout import NAMESPACE, RENEWAL, layout_of, storage_class, volumes
 from generator.components.minio.server import stateful_set
-from generator.components.minio.settings import FORMER, settings, setup_job, setup_script, user_secret
+from generator.components.minio.settings import settings, setup_job, setup_script, user_keys
 from generator.components.minio.versions import VERSIONS
 from generator.components.static import read_objects
 from generator.model.change import ChangeRule
@@ -51,15 +51,11 @@ def minio(cluster: Cluster) -> Component:
 def secrets(cluster: Cluster, objects: Objects) -> tuple[Secret, ...]:
     """Return the Secrets MinIO reads. Keys are letters and digits only: the client's environment takes no escapes."""
     restart = "replace it (letters and digits only), then delete MinIO's pods together and sync `minio`"
-    anew = (
-        "replace it (letters and digits only), then `argocd app sync minio`: that disables the former key, unless "
-        f"{FORMER} names it: see operations.md"
-    )
     renewed = "cert-manager renews it; MinIO reads it again by itself"
     return (
         generated("minio-root", ("rootUser", "rootPassword"), restart, "minio", "minio-setup"),
         signed("minio-tls", NAMESPACE, "minio", "minio-setup", loss="outage", rotate=renewed),
-        *(generated(user_secret(user.name), ("accessKey", "secretKey"), anew, "minio-setup") for user in objects.users),
+        *map(user_keys, objects.users),
         *map(volume_keys.keys, cluster.volume_backups),
         *((metrics.keys(cluster),) if metrics.watched(cluster) else ()),
         *((trial.keys(),) if trial.wanted(cluster) else ()),

@@ -22,6 +22,11 @@ CONSOLE_PORT = 9001
 RENEWAL = f"kubectl --namespace {NAMESPACE} delete pod --selector app.kubernetes.io/name=minio"
 """Makes all servers anew, at once: they wait for each other, and do not work beside one with other settings."""
 
+SETUP = "minio-setup"
+"""The Job that has MinIO hold what the cluster file says, and its settings."""
+SETS_UP = ("minio", SETUP)
+"""The Application that runs it with each sync, and the Job."""
+
 
 class ServerPool(Struct, frozen=True, kw_only=True):
     """One of MinIO's server pools: its StatefulSet's name, its nodes in the order of the file, how many drives each

@@ -7,8 +7,8 @@ validateStorageRequestToken).
 
 import base64
 
-from generator.components.component import Computed, Manifest, Secret
-from generator.components.minio.layout import NAMESPACE
+from generator.components.component import Computed, Manifest, Secret, Turn
+from generator.components.minio.layout import NAMESPACE, SETS_UP
 from generator.model.cluster import Cluster
 
 SECRET = "minio-metrics"  # noqa: S105  # a name
@@ -59,10 +59,11 @@ def keys(cluster: Cluster) -> Secret:
         "which disables the former key, and what reads the metrics; another key of root's changes nothing of it",
         readers=("minio-setup", *(("prometheus",) if cluster.monitoring.prometheus else ())),
         computed={"token": TOKEN},
+        turn=Turn(syncs=(SETS_UP,), still="the reading of MinIO's metrics"),
     )
 
 
-def copied_token(namespace: str, *readers: str) -> Secret:
+def copied_token(namespace: str, *readers: str, turn: Turn) -> Secret:
     """Declare the token a second time, without the keys: Secrets do not reach across namespaces."""
     return Secret(
         name=SECRET,
@@ -74,4 +75,5 @@ def copied_token(namespace: str, *readers: str) -> Secret:
         readers=readers,
         copy_of=f"{NAMESPACE}/{SECRET}",
         computed={"token": TOKEN},
+        turn=turn,
     )

@@ -2,9 +2,9 @@
 
 import json
 
-from generator.components.component import Manifest, Secret
+from generator.components.component import Manifest, Secret, Turn
 from generator.components.minio import metrics, trial, volume_keys
-from generator.components.minio.layout import NAMESPACE, PORT, SERVICE, metadata
+from generator.components.minio.layout import NAMESPACE, PORT, SERVICE, SETS_UP, SETUP, metadata
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, resources
@@ -70,7 +70,7 @@ def settings(cluster: Cluster, objects: Objects) -> Manifest:
         **{f"policy-{name}.json": _text(document) for name, document in policies.items()},
         **(trial.files() if tried else {}),
     }
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("minio-setup"), "data": data}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(SETUP), "data": data}
 
 
 def _line(bucket: Bucket) -> str:
@@ -118,7 +118,22 @@ def user_secret(name: str) -> str:
     return f"minio-user-{name}"
 
 
-def copied_keys(user: ObjectUser, namespace: str, reader: str) -> Secret:
+def user_keys(user: ObjectUser) -> Secret:
+    """Declare a user's keys. They are letters and digits only: the client's environment takes no escapes."""
+    return Secret(
+        name=user_secret(user.name),
+        namespace=NAMESPACE,
+        keys=("accessKey", "secretKey"),
+        source="generated",
+        loss="outage",
+        rotate="replace it (letters and digits only), then `argocd app sync minio`: that disables the former key, "
+        f"unless {FORMER} names it: see operations.md",
+        readers=(SETUP,),
+        turn=Turn(former={"accessKey": FORMER}, syncs=(SETS_UP,)),
+    )
+
+
+def copied_keys(user: ObjectUser, namespace: str, reader: str, *restarts: str) -> Secret:
     """Declare a user's keys a second time: Secrets do not reach across namespaces."""
     return Secret(
         name=user_secret(user.name),
@@ -129,6 +144,7 @@ def copied_keys(user: ObjectUser, namespace: str, reader: str) -> Secret:
         rotate=f"with {NAMESPACE}/{user_secret(user.name)}, after `argocd app sync minio`: see operations.md",
         readers=(reader,),
         copy_of=f"{NAMESPACE}/{user_secret(user.name)}",
+        turn=Turn(restarts=restarts),
     )
 
 
@@ -137,11 +153,11 @@ def setup_job(cluster: Cluster, objects: Objects) -> Manifest:
     until the next sync; a failure fails the sync, and the deadline ends a Job that waits for servers without quorum.
     """
     hook = {"argocd.argoproj.io/hook": "PostSync", "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation"}
-    labels = {"app.kubernetes.io/name": "minio-setup"}
+    labels = {"app.kubernetes.io/name": SETUP}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata("minio-setup", annotations=hook),
+        "metadata": metadata(SETUP, annotations=hook),
         "spec": {
             "backoffLimit": 3,
             "activeDeadlineSeconds": 1800,
@@ -176,7 +192,7 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
         ],
         "volumes": [
             {"name": "script", "configMap": {"name": "minio-setup-script"}},
-            {"name": "settings", "configMap": {"name": "minio-setup"}},
+            {"name": "settings", "configMap": {"name": SETUP}},
             {"name": "secrets", "projected": {"sources": sources(cluster, objects)}},
             # The keys pass through the client's configuration folder: it never reaches a disk.
             {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},

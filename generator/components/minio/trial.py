@@ -2,8 +2,8 @@
 
 import json
 
-from generator.components.component import Manifest, Secret
-from generator.components.minio.layout import NAMESPACE
+from generator.components.component import Manifest, Secret, Turn
+from generator.components.minio.layout import NAMESPACE, SETS_UP
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket
@@ -73,4 +73,5 @@ def _declared(namespace: str, reader: str, copy_of: str | None) -> Secret:
         rotate=_ROTATE,
         readers=(reader,),
         copy_of=copy_of,
+        turn=Turn() if copy_of else Turn(syncs=(SETS_UP,), still="the test of object stores"),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
-from generator.components.component import Component, Manifest, Patch, Secret
+from generator.components.component import Component, Manifest, Patch, Secret, Turn
 from generator.components.reports.exit_handler import operations
 from generator.components.reports.objects import NAME, objects
 from generator.model.cluster import Cluster
@@ -72,4 +72,5 @@ def _webhook(settings: Operations, reader: str, space: str, first: str) -> Secre
         rotate=f"make a new incoming webhook in {settings.via.capitalize()}, replace all copies, and delete the former",
         readers=(reader,),
         copy_of=None if space == first else f"{first}/{NAME}",
+        turn=Turn(),
     )

@@ -1,7 +1,9 @@
 """All that Zabbix is on a cluster. Only rendering imports it: a check need not wait for its dozen modules."""
 
+from msgspec import structs
+
 from generator.components.common import exposed
-from generator.components.component import Component, Manifest, Namespace, Secret
+from generator.components.component import Component, Manifest, Namespace, Secret, Turn
 from generator.components.issuers import signed
 from generator.components.minio.metrics import copied_token
 from generator.components.static import read_objects
@@ -42,6 +44,9 @@ from generator.components.zabbix.setup import (
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
+
+CONFIGURED_ANEW = Turn(syncs=((DEFINITION.name, CONFIGURE),))
+"""The Job of each sync tells Zabbix the value."""
 
 
 def install(cluster: Cluster) -> Component:
@@ -122,7 +127,7 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             readers=(CONFIGURE,),
         ),
         *(given(name) for name in used_media(settings)),
-        *((copied_token(NAMESPACE, CONFIGURE, COMPLETE),) if reads_minio(cluster) else ()),
+        *((copied_token(NAMESPACE, CONFIGURE, COMPLETE, turn=CONFIGURED_ANEW),) if reads_minio(cluster) else ()),
         *((signed(TLS, NAMESPACE, WEB),) if exposed(cluster, settings.host) else ()),
     )
 
@@ -137,6 +142,7 @@ def reader() -> Secret:
         loss="harmless",
         rotate="replace it, then sync `zabbix`: the heartbeat fails in between",
         readers=(CONFIGURE, COMPLETE, HEARTBEAT),
+        turn=structs.replace(CONFIGURED_ANEW, still="the heartbeat"),
     )
 
 
@@ -150,4 +156,5 @@ def given(name: str) -> Secret:
         loss="outage",
         rotate="replace it, then sync `zabbix`. Without it nobody is told of anything",
         readers=(CONFIGURE, COMPLETE),
+        turn=CONFIGURED_ANEW,
     )

@@ -43,7 +43,7 @@ class Values:
         """Return what is given, else what a person answers now, who may also name a file by `@FILE`."""
         found = self.given(secret, key)
         if found is None and self.ask:
-            found = self._answered(self.ask(f"{secret.namespace}/{secret.name} {key}"))
+            found = self._answered(self.ask(f"{secret.full_name} {key}"))
             if found:
                 self._known[origin(secret), key] = found
         return found
@@ -81,7 +81,7 @@ def _chance(secret: Secret) -> bytes:
 
 def origin(secret: Secret) -> str:
     """Return the Secret, as `namespace/name`, that decides the values: itself, or what it is a copy of."""
-    return secret.copy_of or f"{secret.namespace}/{secret.name}"
+    return secret.copy_of or secret.full_name
 
 
 def variable(secret: Secret, key: str) -> str:

@@ -1,9 +1,7 @@
 """The Secrets that no component makes: what is there, what would be made, and what a person must give."""
 
-import base64
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -13,6 +11,8 @@ from generator.live.bootstrap.escrow import append, unfit
 from generator.live.bootstrap.secret_values import Values, origin, variable
 from generator.live.bootstrap.step import Item, State, Step
 from generator.live.running import RunningCluster
+from generator.live.secret_objects import collection, encoded, path, values_of
+from generator.live.secret_state import state_of
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
 
@@ -41,7 +41,7 @@ class Secrets(Struct, frozen=True, kw_only=True):
         return Step(name="secrets", items=items, act=self._act)
 
     def _items(self, secret: Secret) -> Iterator[Item]:
-        name, there = _name(secret), self.live[_name(secret)]
+        name, there = secret.full_name, self.live[secret.full_name]
         if secret.source == "external":
             yield _from_outside(secret, there)
         elif there:
@@ -52,15 +52,14 @@ class Secrets(Struct, frozen=True, kw_only=True):
             yield Item(State.TO_DO, f"{name}: made, {self._how(secret)}")
 
     def _present(self, secret: Secret, there: Manifest) -> Iterator[Item]:
-        name, held = _name(secret), _held(there)
+        name, held = secret.full_name, values_of(there)
         lacking = [key for key in secret.keys if not held.get(key)]
         if lacking:
             yield Item(State.WAITS, f"{name} is there and lacks {', '.join(lacking)}; {_completing(secret)}")
         elif stale := [key for key, one in secret.computed.items() if _does_not_fit(key, one, held)]:
             yield Item(State.WAITS, f"{name}: {', '.join(stale)} is not of its other keys; delete it: it is made anew")
         elif other := self._disagrees(secret, held):
-            wrong = name if self._of_team(secret) else "the one that is wrong"
-            yield Item(State.WAITS, f"{name} and {other} must hold the same and do not; delete {wrong}")
+            yield Item(State.WAITS, f"{name} and {other} must hold the same and do not; {self._making_same(secret)}")
         elif labels := _unlabeled(secret, there):
             yield Item(State.TO_DO, f"{name}: labeled {', '.join(f'{key}={value}' for key, value in labels.items())}")
         elif secret.loss == "data" and made_secrets.noted(self.running, name) != made_secrets.MADE:
@@ -71,12 +70,17 @@ class Secrets(Struct, frozen=True, kw_only=True):
     def _disagrees(self, secret: Secret, held: Mapping[str, bytes]) -> str:
         """Return another Secret that must hold the same values and does not."""
         for other in self.declared:
-            there = self.live[_name(other)]
+            there = self.live[other.full_name]
             if there and other != secret and origin(other) == origin(secret) and not self._of_team(other):
-                theirs = _held(there)
+                theirs = values_of(there)
                 if any(theirs.get(key) not in {None, held[key]} for key in secret.keys):
-                    return _name(other)
+                    return other.full_name
         return ""
+
+    def _making_same(self, secret: Secret) -> str:
+        if state_of(self.live.get(origin(secret)) or {}).step:
+            return f"`gen secret rotate {origin(secret)} --apply` goes on with what is under way"
+        return f"delete {secret.full_name if self._of_team(secret) else 'the one that is wrong'}"
 
     def _missing(self, secret: Secret) -> list[str]:
         """Say what a person must give."""
@@ -123,7 +127,7 @@ class Secrets(Struct, frozen=True, kw_only=True):
     def _copied(self, secret: Secret, key: str) -> bytes | None:
         """Return what another Secret that must hold the same has already."""
         same = (one for one in self.declared if origin(one) == origin(secret) and not self._of_team(one))
-        held = (_held(there) for one in same if (there := self.live[_name(one)]))
+        held = (values_of(there) for one in same if (there := self.live[one.full_name]))
         return next((value for one in held if (value := one.get(key))), None)
 
     def _of_team(self, secret: Secret) -> bool:
@@ -132,21 +136,21 @@ class Secrets(Struct, frozen=True, kw_only=True):
 
     def _act(self) -> Iterator[str]:
         for secret in self.declared:
-            there = self.live[_name(secret)]
+            there = self.live[secret.full_name]
             if there is None and secret.source in MADE:
                 yield from self._make(secret)
             elif there and secret.source in MADE:
                 yield from self._complete(secret, there)
 
     def _make(self, secret: Secret) -> Iterator[str]:
-        name, new, manifest = _name(secret), self._new(secret), self._manifest(secret)
+        name, new, manifest = secret.full_name, self._new(secret), self._manifest(secret)
         if secret.loss == "data":
             assert self.keeping.escrow  # noqa: S101 - `_unsafe` has seen to it
             # Old values that are given back may be needed already: nobody may make others in their place.
             made_secrets.note(self.running, name, made_secrets.MAKING if new else made_secrets.MADE)
             append(self.keeping.escrow, self.cluster, manifest)
             yield f"{name}: encrypted copy added to {self.keeping.escrow}"
-        made = self.running.create(f"{_collection(secret)}?fieldManager=gen", manifest)
+        made = self.running.create(f"{collection(secret)}?fieldManager=gen", manifest)
         if secret.loss == "data":
             if not made:
                 self._keep_other(secret, manifest)
@@ -156,20 +160,20 @@ class Secrets(Struct, frozen=True, kw_only=True):
     def _keep_other(self, secret: Secret, manifest: Manifest) -> None:
         """Add a copy of what somebody else made meanwhile: the newest copy is what a person brings back."""
         assert self.keeping.escrow  # noqa: S101 - `_unsafe` has seen to it
-        if there := self.running.get(_path(secret)):
+        if there := self.running.get(path(secret)):
             append(self.keeping.escrow, self.cluster, {**manifest, "data": there.get("data") or {}})
 
     def _complete(self, secret: Secret, there: Manifest) -> Iterator[str]:
-        name = _name(secret)
+        name = secret.full_name
         if labels := _unlabeled(secret, there):
-            self.running.merge(_path(secret), {"metadata": {"labels": labels}})
+            self.running.merge(path(secret), {"metadata": {"labels": labels}})
             yield f"{name}: labeled"
         if secret.loss == "data" and made_secrets.noted(self.running, name) != made_secrets.MADE:
             made_secrets.note(self.running, name, made_secrets.MADE)
             yield f"{name}: noted as made"
 
     def _manifest(self, secret: Secret) -> Manifest:
-        data = {key: base64.b64encode(self._value(secret, key)).decode() for key in secret.keys}
+        data = encoded({key: self._value(secret, key) for key in secret.keys})
         metadata = {"name": secret.name, "namespace": secret.namespace, "labels": secret.labels}
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
 
@@ -190,34 +194,18 @@ class Secrets(Struct, frozen=True, kw_only=True):
 def secrets_step(running: RunningCluster, cluster: Cluster, declared: Iterable[Secret], keeping: Keeping) -> Step:
     """Look how the declared Secrets stand. Those that a component makes in the cluster are not looked at."""
     wanted = tuple(one for one in declared if one.source in MADE or one.source == "external")
-    live = {_name(one): running.get(_path(one)) for one in wanted}
+    live = {one.full_name: running.get(path(one)) for one in wanted}
     return Secrets(running=running, cluster=cluster, declared=wanted, live=live, keeping=keeping).step()
-
-
-def _name(secret: Secret) -> str:
-    return f"{secret.namespace}/{secret.name}"
-
-
-def _collection(secret: Secret) -> str:
-    return f"/api/v1/namespaces/{quote(secret.namespace, safe='')}/secrets"
-
-
-def _path(secret: Secret) -> str:
-    return f"{_collection(secret)}/{quote(secret.name, safe='')}"
 
 
 def _from_outside(secret: Secret, there: Manifest | None) -> Item:
     """Tell how a Secret stands that bootstrap only sees to: others bring it, after Argo CD has come at the earliest."""
-    name, source = _name(secret), f"from outside{f', the entry {secret.entry} of the store' if secret.entry else ''}"
+    name, source = secret.full_name, f"from outside{f', the entry {secret.entry} of the store' if secret.entry else ''}"
     if there is None:
         return Item(State.LATER, f"{name}: comes {source}")
-    if lacking := [key for key in secret.keys if not _held(there).get(key)]:
+    if lacking := [key for key in secret.keys if not values_of(there).get(key)]:
         return Item(State.LATER, f"{name} is there and lacks {', '.join(lacking)}, which comes {source}")
     return Item(State.DONE, f"{name} is there")
-
-
-def _held(there: Manifest) -> dict[str, bytes]:
-    return {key: base64.b64decode(str(value)) for key, value in mapping(there.get("data")).items()}
 
 
 def _does_not_fit(key: str, computed: Computed, held: Mapping[str, bytes]) -> bool:
