@@ -70,6 +70,8 @@ def test_every_taint_of_gpu_nodes_is_tolerated(ml50: Cluster) -> None:
 def test_no_driver_is_changed_under_running_jobs(ml50: Cluster) -> None:
     # The operator would evict pod by pod, and leave nodes cordoned where a pod has an emptyDir.
     assert values(ml50)["driver"]["upgradePolicy"] == {"autoUpgrade": False}
+    variables = {one["name"]: one["value"] for one in values(ml50)["driver"]["manager"]["env"]}
+    assert variables == {"ENABLE_GPU_POD_EVICTION": "false", "ENABLE_AUTO_DRAIN": "false"}, "it would uncordon nodes"
 
 
 def test_the_toolkit_reads_containerds_file_and_not_its_newest_format(ml50: Cluster) -> None:

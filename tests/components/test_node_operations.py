@@ -19,6 +19,7 @@ from generator.components.node_operations import DEFINITION, node_operations
 from generator.components.node_operations.facts import FACTS, OF_POOL, config_maps, upgrade_facts
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
+    DRIVER_UPGRADE,
     EXPANSION,
     LEASES,
     MAINTENANCE,
@@ -34,6 +35,7 @@ from generator.components.node_operations.templates import (
     ask_ceph_job,
     burn_in_job,
     drive_replacement,
+    driver_upgrade,
     expansion,
     maintenance,
     osd_replacement,
@@ -53,8 +55,9 @@ TEMPLATES = {
     DRIVE_REPLACEMENT: drive_replacement(),
     UPGRADE: upgrade(),
     MAINTENANCE: maintenance(),
+    DRIVER_UPGRADE: driver_upgrade(),
 }
-OF_ALL_NODES = (UPGRADE, MAINTENANCE)
+OF_ALL_NODES = (UPGRADE, MAINTENANCE, DRIVER_UPGRADE)
 OF_ONE_NODE = [name for name in TEMPLATES if name not in OF_ALL_NODES]
 IMPORTED = re.compile(r"^(?:from (\w+) import|import (\w+)$)", re.MULTILINE)
 
@@ -130,7 +133,7 @@ def test_variables_that_scripts_read_are_given(name: str) -> None:
     of_tests = {"ACCOUNT", "AWAY", "DRAIN_ONLY", "LAST_WORDS", "MOMENT", "PAUSE", "PLACE_SECONDS"}
     known = given | of_tests | {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
     assert set(re.findall(r'(?:os\.environ(?:\.get\(|\[)|said\()"(\w+)"', texts)) <= known
-    assert "DRAIN_ONLY" not in given, "all pods leave here"
+    assert ("DRAIN_ONLY" in given) == (name == DRIVER_UPGRADE), "elsewhere all pods leave"
     assert f"/scripts/{script(name)}.py" in containers[0]["command"]
 
 
@@ -196,11 +199,20 @@ def test_without_ceph_and_teams_steps_ask_for_neither(ml50: Cluster) -> None:
     rules = [rule for one in rights(plain) if "rules" in one for rule in one["rules"]]
     groups = {group for rule in rules for group in rule.get("apiGroups", ())}
     assert groups == {"", "batch", "coordination.k8s.io", "storage.k8s.io", "policy", "apps", "argoproj.io"}
-    spaces = {None, LEASES, NAMESPACE, "minio"}
+    spaces = {None, LEASES, NAMESPACE, "minio", "gpu-operator"}
     assert {one["metadata"].get("namespace") for one in rights(plain)} == {*spaces, "etcd-backup"}
     assert {one["metadata"].get("namespace") for one in rights(without_backups(plain))} == spaces
     (operation,) = node_operations(plain).operations
     assert OSD_REPLACEMENT not in {one["metadata"]["name"] for one in operation.templates}
+
+
+def test_without_gpus_nobody_upgrades_their_drivers(ml50: Cluster) -> None:
+    (operation,) = node_operations(ml50).operations
+    assert DRIVER_UPGRADE in {one["metadata"]["name"] for one in operation.templates}
+    plain = structs.replace(ml50, machines=tuple(one for one in ml50.machines if not one.gpus))
+    (operation,) = node_operations(plain).operations
+    assert DRIVER_UPGRADE not in {one["metadata"]["name"] for one in operation.templates}
+    assert not [one for one in rights(plain) if one["metadata"]["name"] == DRIVER_UPGRADE]
 
 
 def test_nodes_are_changed_by_name_and_deleted_only_where_they_are_replaced(ml50: Cluster) -> None:
@@ -209,6 +221,7 @@ def test_nodes_are_changed_by_name_and_deleted_only_where_they_are_replaced(ml50
         writes = [rule for rule in role["rules"] if not set(rule["verbs"]) <= {"get", "list"}]
         of_nodes = [rule for rule in role["rules"] if rule.get("resources") == ["nodes"] and rule in writes]
         changes = {REPLACEMENT: [(["delete", "patch"], names)], DRIVE_REPLACEMENT: []}
+        changes[DRIVER_UPGRADE] = [(["patch"], [machine.name for machine in ml50.gpu_nodes])]
         expected = changes.get(role["metadata"]["name"], [(["patch"], names)])
         assert [(rule["verbs"], rule["resourceNames"]) for rule in of_nodes] == expected
         others = [rule for rule in writes if rule not in of_nodes]

@@ -32,6 +32,9 @@ VERSIONS = Versions(
 NAMESPACE = "gpu-operator"
 SICK = f"{OWN_LABELS}/gpu-sick"
 """The taint of nodes with a sick GPU, which `gpu-care` sets: its own pods must run there all the same."""
+# k8s-driver-manager v0.12.0: cmd/driver-manager/main.go, `uninstallDriver`.
+MANAGER_ACTS = ("ENABLE_GPU_POD_EVICTION", "ENABLE_AUTO_DRAIN")
+"""Variables of the driver's manager by which it evicts, cordons and uncordons."""
 DOT = r"\."
 JOB_LABELS = (QUEUE, "batch.kubernetes.io/job-name", JOB_LABEL, CLUSTER_LABEL)
 """Labels of pods that say whose job they are: of Jobs, which JobSets and TrainJobs are made of as well, of MPIJobs and
@@ -115,7 +118,8 @@ def driver(cluster: Cluster) -> Manifest:
 
     A new driver waits on each node until its pod is deleted. By itself the operator would evict jobs pod by pod, which
     breaks gangs, and knows only some of their kinds: `waitForCompletion` takes one label, and pods with an emptyDir
-    (/dev/shm) stop the upgrade with the node cordoned.
+    (/dev/shm) stop the upgrade with the node cordoned. Nor may the driver's manager, which runs before each driver,
+    after a restart of its node as well: it evicts likewise, and then uncordons the node, whoever had cordoned it.
     """
     variables = [{"name": name, "value": value} for name, value in proxy_variables(cluster).items()]
     return {
@@ -124,6 +128,7 @@ def driver(cluster: Cluster) -> Manifest:
         "rdma": {"enabled": False, "useHostMofed": False},
         "nvidiaDriverCRD": {"enabled": False},
         "upgradePolicy": {"autoUpgrade": False},
+        "manager": {"env": [{"name": name, "value": "false"} for name in MANAGER_ACTS]},
         **({"env": variables} if variables else {}),
     }
 
@@ -284,7 +289,7 @@ DEFINITION = Definition(
     changes=change_rules,
     shown_by=Evidence(images=("/gpu-operator", "/k8s-device-plugin")),
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver waits on each node "
-    "until its driver pod is deleted: empty the node of jobs first. The toolkit's drop-in for containerd repeats what "
+    "until the operation `driver-upgrade` brings it there. The toolkit's drop-in for containerd repeats what "
     "config.toml said when it ran: after a change there, restart its pods. For drivers that come with the nodes' "
     "system set `driver.enabled: false` in the component's values. MIG profiles are set by NodeFeatureRules, which "
     "label the nodes of a pool; the device plugin's configurations for GPUs shared by time likewise.",

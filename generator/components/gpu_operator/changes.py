@@ -15,7 +15,7 @@ POLICY = (CHART, "nvidia.com/ClusterPolicy")
 UPGRADES = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-driver-upgrades.html"
 DRIVER = (
     "version", "image", "repository", "kernelModuleType", "kernelModuleConfig", "env", "args", "rdma", "usePrecompiled",
-    "repoConfig", "certConfig", "licensingConfig", "virtualTopology", "useOpenKernelModules",
+    "repoConfig", "certConfig", "licensingConfig", "virtualTopology", "useOpenKernelModules", "manager",
 )  # fmt: skip
 EMPTIED = "the operator takes node after node: cordons it, deletes its GPU pods, reloads the driver, uncordons it"
 SPLITTING = "nvidia.com/mig.config"
@@ -85,8 +85,8 @@ DRIVERS = (
         paths=both(*(f"driver.{way}" for way in DRIVER)),
         effect=Effect.BY_HAND,
         reason="the new driver waits on each node until its driver pod is deleted; until then the old one runs",
-        instead="node by node: empty it of GPU jobs, delete its driver pod, wait until its validator is ready, "
-        "uncordon",
+        instead="`gen workflow submit driver-upgrade` (node by node it empties it of GPU jobs, has its driver pod made "
+        "anew, waits for its validator, and tries its devices), or the same by hand",
         link=UPGRADES,
         when=ours,
     ),

@@ -1,9 +1,11 @@
 """Operations on nodes and their disks: taken in, emptied, replaced, patched, brought to a newer Kubernetes."""
 
+from generator.components import gpu_operator
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Namespace, Operation, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.admission import policies
 from generator.components.node_operations.facts import config_maps, upgrade_facts
@@ -11,6 +13,7 @@ from generator.components.node_operations.names import LEASES, NAMESPACE
 from generator.components.node_operations.rights import rights
 from generator.components.node_operations.templates import (
     drive_replacement,
+    driver_upgrade,
     expansion,
     maintenance,
     osd_replacement,
@@ -33,7 +36,9 @@ def node_operations(cluster: Cluster) -> Component:
     objects = ("minio",) if cluster.storage.objects else ()
     of_ceph = (osd_replacement(),) if cluster.storage.ceph else ()
     of_minio = (drive_replacement(),) if cluster.storage.objects else ()
-    templates = (scripts(), expansion(), removal(), replacement(), upgrade(), maintenance(), *of_ceph, *of_minio)
+    of_gpus = (driver_upgrade(),) if gpu_operator.DEFINITION.wanted(cluster) else ()
+    everywhere = (scripts(), expansion(), removal(), replacement(), upgrade(), maintenance())
+    templates = (*everywhere, *of_gpus, *of_ceph, *of_minio)
     return Component(
         name=DEFINITION.name,
         tier=DEFINITION.tier,
@@ -61,7 +66,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.all_backups or cluster.gpu_care,
     absence="there are no backups, and nobody looks after GPUs",
     namespaces=(NAMESPACE,),
-    reach=(ROOK, MINIO, BACKUPS, LEASES),
+    reach=(ROOK, MINIO, BACKUPS, LEASES, GPU_OPERATOR),
     own_kinds=(
         *CLUSTER_ROLES,
         "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
@@ -72,5 +77,6 @@ DEFINITION = Definition(
     notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "
     "changes machines and disks by `node-replacement`, `osd-replacement` and `drive-replacement`: "
     "[operations.md](operations.md#adding-a-node). Upgrades Kubernetes by `kubernetes-upgrade`; patches, reboots, "
-    "changed files and certificates come by `node-maintenance`.",
+    "changed files and certificates come by `node-maintenance`, drivers of GPUs by `driver-upgrade`: "
+    "[operations.md](operations.md#upgrading-gpu-drivers).",
 )

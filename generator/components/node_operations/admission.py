@@ -13,6 +13,7 @@ from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.settings import pod as setup_pod
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
+    DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
     NAMESPACE,
@@ -33,7 +34,7 @@ from generator.model.mirror import at_mirror
 ACCOUNTS = f"system:serviceaccount:{NAMESPACE}:"
 ASKING = {ROOK: (REPLACEMENT, OSD_REPLACEMENT), MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, UPGRADE, MAINTENANCE)}
 """Which operations change something of a storage system, and ask it."""
-JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT), **ASKING, ROOK: (*ASKING[ROOK], REMOVAL)}
+JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT, DRIVER_UPGRADE), **ASKING, ROOK: (*ASKING[ROOK], REMOVAL)}
 """Which operations make Jobs in which namespace; node-removal only has Ceph judge whether it has room."""
 NAMED = {NAMESPACE: "burn-in-", ROOK: "ask-ceph-", MINIO: "ask-minio-"}
 """How the names of these Jobs begin; a node's follows."""

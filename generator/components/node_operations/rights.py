@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from generator.components import etcd_backup, jobset, kuberay
+from generator.components import etcd_backup, gpu_operator, jobset, kuberay
 from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
+    DRIVER_UPGRADE,
     EXPANSION,
     LEASES,
     MAINTENANCE,
@@ -36,6 +38,11 @@ def rights(cluster: Cluster) -> Iterator[Manifest]:
     # What is asked for that the new version no longer serves.
     yield from _bound(UPGRADE, [*away, {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])
     yield from _bound(MAINTENANCE, away)
+    if gpu_operator.DEFINITION.wanted(cluster):
+        drivers = {**marked, "resourceNames": [one.name for one in cluster.gpu_nodes]}
+        yield from _bound(DRIVER_UPGRADE, [listed, drivers, registered, *emptying(cluster), budgets])
+        revisions = rule("apps", ["controllerrevisions", "daemonsets"], ["list"])
+        yield from _bound(DRIVER_UPGRADE, [revisions], namespace=GPU_OPERATOR)
     yield from _replacing(cluster, marked, registered)
     yield from _remembering(cluster)
     yield from _inside(cluster)

@@ -6,6 +6,7 @@ from functools import cache
 from generator.components.component import Manifest
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
+    DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
     NAMESPACE,
@@ -18,15 +19,16 @@ from generator.components.node_operations.names import (
 )
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects, read_text
+from generator.model.gpus import VENDOR
 
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
     "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py",
-    "drives.py", "expansion.py", "fencing.py", "maintaining.py", "maintenance.py", "members.py", "offering.py",
-    "osd_replacement.py", "osds.py", "placing.py", "planning.py", "reaching.py", "records.py", "removal.py",
-    "replacement.py", "rounds.py", "standing.py", "stores.py", "trying.py", "upgrade.py", "upgrading.py",
-    "versions.py",
+    "driver_upgrade.py", "drivers.py", "drives.py", "expansion.py", "fencing.py", "maintaining.py", "maintenance.py",
+    "members.py", "offering.py", "osd_replacement.py", "osds.py", "placing.py", "planning.py", "reaching.py",
+    "records.py", "removal.py", "replacement.py", "rounds.py", "standing.py", "stores.py", "trying.py", "upgrade.py",
+    "upgrading.py", "versions.py",
 )  # fmt: skip
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
@@ -119,6 +121,12 @@ def maintenance() -> Manifest:
     return _template("maintenance.yaml", MAINTENANCE, "maintenance.py", control_plane())
 
 
+@cache
+def driver_upgrade() -> Manifest:
+    """Return the template that brings the newest driver of GPUs to nodes. Only pods that hold GPUs leave for it."""
+    return _template("driver-upgrade.yaml", DRIVER_UPGRADE, "driver_upgrade.py", control_plane(), DRAIN_ONLY=VENDOR)
+
+
 def other_nodes() -> Manifest:
     """Return that a step runs on any node but the one that it is about."""
     other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["{{workflow.parameters.node}}"]}
@@ -138,12 +146,15 @@ def control_plane() -> Manifest:
     }
 
 
-def _template(file: str, name: str, script: str, place: Manifest) -> Manifest:
-    """Return a template whole: each of its steps without content is a pod that runs the script with the step's name."""
+def _template(file: str, name: str, script: str, place: Manifest, **known: str) -> Manifest:
+    """Return a template whole: each of its steps without content is a pod that runs the script with the step's name.
+    All are told what is `known`.
+    """
     (made,) = read_objects(f"node_operations/{file}")
     spec = made["spec"]
     given = [one["name"] for one in spec["arguments"]["parameters"]]
-    templates = [one if "steps" in one else place | _step(one, script, given) for one in spec["templates"]]
+    told = [*told_parameters(given), *({"name": key, "value": value} for key, value in known.items())]
+    templates = [one if "steps" in one else place | _step(one, script, told) for one in spec["templates"]]
     whole = {
         **spec,
         # A month: somebody may ask what was done to a node.
@@ -161,8 +172,8 @@ def _template(file: str, name: str, script: str, place: Manifest) -> Manifest:
     return {**made, "spec": whole}
 
 
-def _step(own: Manifest, script: str, given: list[str]) -> Manifest:
-    """Return the pod of a step. It is told all parameters."""
+def _step(own: Manifest, script: str, told: list[Manifest]) -> Manifest:
+    """Return the pod of a step, with variables that it is told."""
     return {
         **own,
         "retryStrategy": retries(),
@@ -170,7 +181,7 @@ def _step(own: Manifest, script: str, given: list[str]) -> Manifest:
             "image": IMAGE,
             "command": ["python3", "-u", "-B", f"/scripts/{script}"],
             "args": [own["name"]],
-            "env": [*told_parameters(given), *_known(own["name"])],
+            "env": [*told, *_known(own["name"])],
             "resources": resources("50m", "64Mi", "256Mi"),
             "securityContext": UNPRIVILEGED,
             "volumeMounts": [
