@@ -44,11 +44,14 @@ class Endpoint(Section, frozen=True, kw_only=True):
 
 
 class Etcd(Section, frozen=True, kw_only=True):
-    """etcd on the control-plane nodes; `quota` bounds its database, `backup` takes snapshots of it."""
+    """etcd on the control-plane nodes; `quota` bounds its database, `backup` takes snapshots of it. `defragment` says
+    who gives back room that the database holds and does not use: a person, or a timer on each of these nodes.
+    """
 
     quota: Quantity = field(default_factory=lambda: Quantity.parse("8Gi"))
     data_dir: Folder = "/var/lib/etcd"
     backup: EtcdBackup | None = None
+    defragment: Literal["by-hand", "timer"] = "by-hand"
 
 
 class Reserved(Section, frozen=True, kw_only=True):

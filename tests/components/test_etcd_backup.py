@@ -54,7 +54,7 @@ def test_without_it_nodes_get_nothing_and_nothing_is_installed(ml50: Cluster) ->
     assert not DEFINITION.wanted(plain)
     assert not snapshot_files(plain)
     assert not restore_files(plain)
-    assert not [path for path in bootstrap(plain) if "etcd" in path]
+    assert not [path for path in bootstrap(plain) if "etcd-snapshot" in path or "/etcd/" in path]
 
 
 def test_objects_are_accepted(ml50: Cluster) -> None:

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from nodeworld import DUMP, DUMPS, SANDBOX
 from nodeworld import PreparedNode as Node
 
@@ -43,6 +44,20 @@ def test_control_plane_nodes_take_snapshots_of_etcd(node: Node) -> None:
     assert node.calls.index("systemctl daemon-reload") < node.calls.index("systemctl enable --now etcd-snapshot.timer")
     for file in ("usr/local/sbin/etcd-snapshot.sh", "etc/etcd-snapshot/recipients"):
         assert (node.root / file).exists()
+
+
+def test_only_who_asks_for_it_has_a_timer_give_back_what_etcd_does_not_use(tmp_path: Path, ml50: Cluster) -> None:
+    enabled = "systemctl enable --now etcd-defragment.timer"
+    assert ml50.kubernetes.etcd.defragment == "timer"
+    by_hand = structs.replace(ml50.kubernetes.etcd, defragment="by-hand")
+    plain = structs.replace(ml50, kubernetes=structs.replace(ml50.kubernetes, etcd=by_hand))
+    for cluster, timed in ((ml50, True), (plain, False)):
+        node = Node(tmp_path / str(timed), cluster)
+        assert node.prepare("system").returncode == 0
+        assert (enabled in node.calls) == timed
+        assert (node.root / "usr/local/sbin/etcd-defragment.sh").exists(), "by hand it can be run in any case"
+    assert Node(tmp_path / "worker", ml50).prepare("cpu").returncode == 0
+    assert not (tmp_path / "worker/root/usr/local/sbin/etcd-defragment.sh").exists()
 
 
 @pytest.mark.skipif(shutil.which("age") is not None, reason="age is installed here")

@@ -36,6 +36,9 @@ Files = dict[str, bytes]
 class Machine:
     """A control-plane node with its `rendered` files: a folder stands for its root, `address` is on loopback."""
 
+    quota = 2 * 2**30
+    """What the database may hold, in bytes."""
+
     def __init__(self, folder: Path, name: str, address: str, rendered: Files, environment: dict[str, str]) -> None:
         self.root, self.name, self.address = folder / name, name, address
         self.manifests = self.root / "etc/kubernetes/manifests"
@@ -72,6 +75,7 @@ class Machine:
             "initial-advertise-peer-urls": f"https://{self.address}:{PEER_PORT}",
             "initial-cluster": initial,
             "initial-cluster-state": "new",
+            "quota-backend-bytes": str(self.quota),
             "cert-file": "/etc/kubernetes/pki/etcd/server.crt",
             "key-file": "/etc/kubernetes/pki/etcd/server.key",
             "client-cert-auth": "true",
@@ -117,6 +121,9 @@ class Machine:
 
     def snapshot(self, **environment: str) -> "subprocess.CompletedProcess[str]":
         return self.run(self.root / "usr/local/sbin/etcd-snapshot.sh", **environment)
+
+    def defragment(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        return self.run(self.root / "usr/local/sbin/etcd-defragment.sh", *words, **environment)
 
     def restore(self, *words: str) -> "subprocess.CompletedProcess[str]":
         return self.run(self.tools / "restore.sh", *words, PATIENCE="30")

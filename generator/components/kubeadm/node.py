@@ -61,6 +61,7 @@ def node_files(cluster: Cluster) -> Files:
 def _folders(cluster: Cluster, pool: str) -> list[str]:
     """Return which files the nodes of a pool get, beside those that all get."""
     machines = cluster.in_pools(pool)
+    control = any(machine in cluster.control_plane for machine in machines)
     wanted = {
         # ib_ipoib gives each HCA the interface by which the RDMA device plugin tells InfiniBand from Ethernet.
         "infiniband": any(machine.hardware.hcas for machine in machines),
@@ -68,6 +69,8 @@ def _folders(cluster: Cluster, pool: str) -> list[str]:
         # An unattended kernel upgrade leaves the driver container without headers. CPUs of a Guaranteed pod are its
         # own, and lie by its GPUs where they can.
         "gpu": any(machine.gpus for machine in machines),
+        "etcd": control,
+        "etcd-defragment": control and cluster.kubernetes.etcd.defragment == "timer",
     }
     return [folder for folder, present in wanted.items() if present]
 
