@@ -241,6 +241,22 @@ def test_a_node_that_somebody_had_cordoned_is_tried_anew_and_stays_cordoned(scri
     assert "gen.internal/cordoned-by" not in site.notes("gpu-04")
 
 
+@pytest.mark.parametrize(
+    ("annotation", "cordon"),
+    [({"gen.internal/driver-upgrade": "since"}, "somebody's"), ({"gen.internal/cordoned-by": DRIVER_UPGRADE}, "ours")],
+)
+def test_a_node_that_was_begun_is_gone_on_with_though_it_has_the_driver(
+    script: ModuleType, site: Site, annotation: Object, cordon: str
+) -> None:
+    node = site.objects[f"{NODES}/gpu-13"]
+    node["spec"]["unschedulable"] = True
+    node["metadata"]["annotations"] |= annotation
+    site.pod("gpu-13", "driver", NEW, DRIVER)
+    script.nodes(site)
+    assert site.order[0] == ("tried", "gpu-13")
+    assert site.cordoned() == ([] if cordon == "ours" else ["gpu-13"])
+
+
 def test_a_node_that_cannot_be_emptied_takes_pods_again(
     script: ModuleType, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +289,12 @@ def spoil(key: str, value: Any) -> Callable[[Site], None]:
         site.driver_set(**{key: value})
 
     return change
+
+
+def manager(evicts: str) -> Object:
+    """Return what runs drivers whose manager does this."""
+    variables = [{"name": "ENABLE_GPU_POD_EVICTION", "value": evicts}]
+    return {"spec": {"initContainers": [{"env": variables}], "containers": []}}
 
 
 def by_itself(site: Site) -> None:
@@ -309,6 +331,7 @@ def of_another(site: Site) -> None:
         (changed_now, "nvidia-driver-daemonset has just changed"),
         (spoil("updateStrategy", {"type": "RollingUpdate"}), "nvidia-driver-daemonset replaces its pods by itself"),
         (spoil("template", {"spec": {"containers": []}}), "set ENABLE_GPU_POD_EVICTION to 'false'"),
+        (spoil("template", manager("true")), "would evict pods one by one, and uncordon a node before its driver"),
         (away, "gpu-01 is not Ready"),
         (alone, "nobody makes vision/notebook again"),
         (of_another, "gpu-01 is held by kubernetes-upgrade"),

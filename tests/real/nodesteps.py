@@ -17,10 +17,12 @@ import yaml
 
 from generator.components.ceph_cluster import ceph_cluster
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations import node_operations
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
+    DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
     NAMESPACE,
@@ -51,6 +53,7 @@ OPERATIONS = {
     "drive_replacement": DRIVE_REPLACEMENT,
     "upgrade": UPGRADE,
     "maintenance": MAINTENANCE,
+    "driver_upgrade": DRIVER_UPGRADE,
 }
 """Names of operations by their scripts."""
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:"
@@ -143,7 +146,7 @@ class Steps:
         """
         made = node_operations(cluster)
         self.api.namespace(NAMESPACE, {"pod-security.kubernetes.io/enforce": security})
-        for name in (ROOK, MINIO, BACKUPS):
+        for name in (ROOK, MINIO, BACKUPS, GPU_OPERATOR):
             self.api.namespace(name)
         assert cluster.storage.scratch
         shared = [one for each in made.operations for one in each.templates if one["kind"] == "ConfigMap"]

@@ -12,6 +12,7 @@ from generator.components.minio.settings import setup_job
 from generator.components.node_operations import node_operations
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
+    DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
     NAMESPACE,
@@ -123,7 +124,7 @@ def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> Non
     for who in (DRIVE_REPLACEMENT, REPLACEMENT, UPGRADE, MAINTENANCE):
         for words in ("drives", "sample 20"):
             assert server.create(ask_minio(ml50, *words.split()), by=account(who)) == (201, "")
-    for who in (EXPANSION, REPLACEMENT):
+    for who in (EXPANSION, REPLACEMENT, DRIVER_UPGRADE):
         for disks in (0, 8):
             assert server.create(burn_in(disks), by=account(who)) == (201, "")
     notes = {REPLACEMENT: {"osds": "{}", "uid": "", "machine": ""}, OSD_REPLACEMENT: {"osd-7": "{}"}}
@@ -288,19 +289,10 @@ def test_ceph_and_minio_are_asked_nothing_else(server: "ApiServer", ml50: Cluste
 
 def test_no_account_makes_the_jobs_of_another_one_or_elsewhere(server: "ApiServer", ml50: Cluster) -> None:
     minio = ask_minio(ml50, "drives")
-    for who in (
-        REMOVAL,
-        UPGRADE,
-        MAINTENANCE,
-        EXPANSION,
-        DRIVE_REPLACEMENT,
-        "gpu-care",
-        "gpu-drain",
-        "burn-in",
-        "default",
-    ):
+    others = ("gpu-care", "gpu-drain", "burn-in", "default")
+    for who in (REMOVAL, UPGRADE, MAINTENANCE, DRIVER_UPGRADE, EXPANSION, DRIVE_REPLACEMENT, *others):
         assert server.create(ask_ceph(), by=account(who))[0] == 422, who
-    for who in (REMOVAL, EXPANSION, OSD_REPLACEMENT, "gpu-care", "default"):
+    for who in (REMOVAL, DRIVER_UPGRADE, EXPANSION, OSD_REPLACEMENT, "gpu-care", "default"):
         assert server.create(minio, by=account(who))[0] == 422, who
     for who in (REMOVAL, UPGRADE, MAINTENANCE, OSD_REPLACEMENT, DRIVE_REPLACEMENT, "gpu-drain", "burn-in"):
         assert server.create(burn_in(), by=account(who))[0] == 422, who

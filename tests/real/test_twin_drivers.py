@@ -1,0 +1,249 @@
+"""New drivers brought to nodes with GPUs: real scripts with the rights that are rendered, against a real API server, its
+controllers, scheduler, Kueue and Volcano. The nodes are KWOK's; of the GPU Operator only its DaemonSets are there.
+"""
+
+import contextlib
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from nodesite import audited
+from nodesteps import NODES, Steps, cordoned, notes, of_parts, unused
+from reference import ROOT, load
+from upgradesite import Watcher, connection, is_ready
+
+from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
+from generator.components.node_operations.names import DRIVER_UPGRADE, NAMESPACE
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.twin
+
+Object = dict[str, Any]
+POOL = "gpu-inference"
+"""Three nodes, all of one rack."""
+SETS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/daemonsets"
+PODS = f"/api/v1/namespaces/{GPU_OPERATOR}/pods"
+COMPONENT = {"app.kubernetes.io/component": "nvidia-driver"}
+ONLY = {"DRAIN_ONLY": "nvidia.com/"}
+
+
+class BurnIns:
+    """Who lets the pods of burn-ins end, and remembers what else was true of their nodes at that moment."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.api = connection(steps)
+        self.tried: list[str] = []
+        self.wrong: list[Object] = []
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join(timeout=60)
+        self.api.connection.close()
+        assert self.wrong == []
+
+    def run(self) -> None:
+        at = f"/api/v1/namespaces/{NAMESPACE}/pods"
+        seen = set()
+        while not self.over.wait(0.2):
+            for pod in self.api.request("GET", f"{at}?labelSelector=app.kubernetes.io%2Fname%3Dburn-in")[1]["items"]:
+                uid = pod["metadata"]["uid"]
+                if pod["status"].get("phase") == "Running" and uid not in seen:
+                    seen.add(uid)
+                    self.look(pod)
+                    mark = {"metadata": {"annotations": {"twin.test/complete": "1"}}}
+                    self.api.request("PATCH", f"{at}/{pod['metadata']['name']}", mark, patch="merge-patch+json")
+
+    def look(self, pod: Object) -> None:
+        """Hold that a node is cordoned while it is tried, and has no other pod with GPUs."""
+        name = pod["spec"]["nodeName"]
+        self.tried.append(name)
+        node = self.api.request("GET", f"{NODES}/{name}")[1]
+        there = self.api.request("GET", f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")[1]["items"]
+        holders = [one for one in there if "nvidia.com/gpu" in str(one["spec"]) and alive(one)]
+        if not node["spec"].get("unschedulable") or len(holders) != 1:
+            self.wrong.append(node)
+
+
+def alive(pod: Object) -> bool:
+    return pod["status"].get("phase") in ("Pending", "Running")
+
+
+class Site:
+    """The twin, its steps, and the DaemonSets of the GPU Operator."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps, self.api = steps, steps.api
+        self.names = [one.name for one in load("ml50").gpu_nodes]
+
+    def prepare(self) -> None:
+        for name in self.names:
+            self.steps.register(name, RBD_DRIVER, CEPHFS_DRIVER)
+        self.daemon_set("nvidia-operator-validator", {"app": "nvidia-operator-validator"}, "any:1")
+        self.driver("1")
+        self.api.wait("drivers run", lambda: len(self.drivers("1")) == len(self.names))
+
+    def driver(self, version: str) -> None:
+        """Let the operator have been told of a driver."""
+        variables = [{"name": "ENABLE_GPU_POD_EVICTION", "value": "false"}]
+        manager = {"name": "k8s-driver-manager", "image": "registry.example.org/any:1", "env": variables}
+        self.daemon_set("nvidia-driver-daemonset", COMPONENT, f"driver:{version}", initContainers=[manager])
+        at = f"{SETS}/nvidia-driver-daemonset"
+        self.api.wait(
+            "it is seen",
+            lambda: self.api.get(at)["status"].get("observedGeneration") == self.api.get(at)["metadata"]["generation"],
+        )
+
+    def daemon_set(self, name: str, labels: Object, image: str, **more: Any) -> None:
+        term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": self.names}]}
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+        pod = {
+            "affinity": affinity,
+            "containers": [{"name": "main", "image": f"registry.example.org/{image}"}],
+            "tolerations": [{"operator": "Exists"}],
+            **more,
+        }
+        spec = {
+            "selector": {"matchLabels": labels},
+            "updateStrategy": {"type": "OnDelete"},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        }
+        metadata = {"name": name, "namespace": GPU_OPERATOR, "labels": labels}
+        self.api.apply({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec})
+
+    def drivers(self, version: str) -> set[str]:
+        """Return the nodes on which a driver of this version is Ready."""
+        image = f"registry.example.org/driver:{version}"
+        pods = [one for one in self.api.items(PODS) if one["spec"]["containers"][0]["image"] == image]
+        return {one["spec"].get("nodeName", "") for one in pods if is_ready(one)}
+
+    def held(self) -> set[str]:
+        """Return the nodes that take no pods."""
+        return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Write down what the steps ask of the API server."""
+    with audited(tmp_path_factory.mktemp("audit")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def site(log: Path) -> Iterator[Site]:
+    from twin.fixtures import twin_of
+
+    assert log.parent.is_dir()
+    with (
+        tempfile.TemporaryDirectory(prefix="drivers-", ignore_cleanup_errors=True) as name,
+        contextlib.ExitStack() as stack,
+    ):
+        folder = Path(name)
+        (folder / "scripts").mkdir()
+        steps = Steps(stack.enter_context(twin_of(ROOT, "ml50", folder)), folder / "scripts")
+        steps.install(load("ml50"))
+        made = Site(steps)
+        made.prepare()
+        yield made
+
+
+@pytest.fixture
+def steps(site: Site) -> Steps:
+    return site.steps
+
+
+def test_every_node_gets_a_new_driver_and_no_gang_is_halved(site: Site, steps: Steps) -> None:
+    two = steps.twin.leave("gpu-training", 2)
+    vision = steps.twin.member("vision")
+    vision.prepare("train", pods=2)
+    assert vision.nodes("train") == {*two}
+    steps.twin.cordon()
+    budget = {"metadata": {"name": "served", "namespace": "default"}, "spec": {"minAvailable": 1, "selector": {}}}
+    steps.api.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", **budget})
+    assert "all nodes have the newest driver" in steps.good("driver_upgrade", "gate", **ONLY)
+    site.driver("2")
+    said = steps.good("driver_upgrade", "plan", **ONLY)
+    assert "15 of 15 nodes with GPUs are to get it, in 15 steps" in said
+    assert "would stop whole and queue again, unless they end before: vision/" in said
+    assert site.drivers("2") == set(), "nothing happens by itself"
+    with BurnIns(steps) as burn_ins, Watcher(steps, "vision", "served") as watcher:
+        steps.good("driver_upgrade", "gate", **ONLY)
+        steps.good("driver_upgrade", "nodes", AT_ONCE="3", PATIENCE="900", **ONLY)
+    assert "all have the newest driver" in steps.good("driver_upgrade", "report", **ONLY)
+    assert site.drivers("2") == {*site.names}
+    assert sorted(burn_ins.tried) == sorted(site.names)
+    assert burn_ins.tried[:3] != burn_ins.tried[-3:], "pool after pool"
+    assert site.held() == set()
+    assert watcher.mixed == []
+    assert len(watcher.seen) > 1, "the gang was moved at least once"
+    vision.runs("train", 2)
+    assert not steps.api.get("/apis/batch/v1/namespaces/vision/jobs/train")["status"].get("failed")
+    assert "gen.internal/driver-upgrade" not in notes(steps, "gpu-01")
+    steps.twin.clean()
+
+
+def test_a_run_that_was_killed_is_gone_on_with(site: Site, steps: Steps) -> None:
+    site.driver("3")
+    with BurnIns(steps) as burn_ins:
+        count = steps.killed("driver_upgrade", "nodes", "", POOLS=POOL, **ONLY)
+    # Each of three nodes: held, begun, its driver pod evicted, a burn-in made, noted, taken away, let in.
+    assert count == 3 * 7
+    assert site.drivers("3") == {"gpu-13", "gpu-14", "gpu-15"}
+    assert {*burn_ins.tried} == {"gpu-13", "gpu-14", "gpu-15"}
+    assert site.held() == set()
+
+
+def test_a_node_without_its_gpus_stops_the_next_and_a_new_run_goes_on(site: Site, steps: Steps) -> None:
+    site.driver("4")
+    steps.status(f"{NODES}/gpu-13", {"allocatable": {"nvidia.com/gpu": "7"}})
+    assert "gpu-13 lacks already: nvidia.com/gpu: 7 of 8" in steps.good("driver_upgrade", "plan", POOLS=POOL, **ONLY)
+    said = steps.refused("driver_upgrade", "nodes", POOLS=POOL, NODE_SECONDS="5", **ONLY)
+    assert "gpu-13: not as it must be after 5 s" in said
+    assert "nvidia.com/gpu: 7 of 8" in said
+    assert site.held() == {"gpu-13"}
+    assert "gpu-14" not in site.drivers("4")
+    assert "gpu-13 is held" in steps.good("driver_upgrade", "report", STATUS="Failed", POOLS=POOL, **ONLY)
+    steps.status(f"{NODES}/gpu-13", {"allocatable": {"nvidia.com/gpu": "8"}})
+    with BurnIns(steps):
+        steps.good("driver_upgrade", "nodes", POOLS=POOL, **ONLY)
+    assert site.drivers("4") == {"gpu-13", "gpu-14", "gpu-15"}
+    assert site.held() == set()
+
+
+def test_what_the_operator_does_by_itself_and_what_others_hold_is_refused(site: Site, steps: Steps) -> None:
+    mark = "nvidia.com/gpu-driver-upgrade-enabled"
+    steps.patch(f"{NODES}/gpu-13", {"metadata": {"annotations": {mark: "true"}}})
+    assert "the GPU Operator upgrades drivers by itself" in steps.refused("driver_upgrade", "gate", **ONLY)
+    steps.patch(f"{NODES}/gpu-13", {"metadata": {"annotations": {mark: "false"}}})
+    steps.good("removal", "cordon", "gpu-09")
+    assert "gpu-09 is held by node-removal" in steps.refused("driver_upgrade", "gate", **ONLY)
+    assert cordoned(steps, "gpu-09")
+    steps.good("driver_upgrade", "gate", LEAVE="gpu-09", **ONLY)
+    assert site.held() == {"gpu-09"}
+
+
+@pytest.mark.usefixtures("site")
+def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
+    """After all others."""
+    burn_ins = {(DRIVER_UPGRADE, "get", "batch", "jobs", "")}
+    assert unused(log, load("ml50"), DRIVER_UPGRADE) == of_parts(DRIVER_UPGRADE) - burn_ins
+
+
+def test_a_step_touches_no_node_without_gpus_and_no_pod_but_by_eviction(site: Site, steps: Steps) -> None:
+    who = (f"system:serviceaccount:{NAMESPACE}:{DRIVER_UPGRADE}", ("system:serviceaccounts", "system:authenticated"))
+    cordon = {"spec": {"unschedulable": True}}
+    ask = steps.api.request
+    assert ask("PATCH", f"{NODES}/cpu-01", cordon, by=who, patch="merge-patch+json")[0] == 403
+    (pod, *_) = [one["metadata"]["name"] for one in site.api.items(PODS)]
+    assert ask("DELETE", f"{PODS}/{pod}", by=who)[0] == 403
+    assert ask("PATCH", f"{SETS}/nvidia-driver-daemonset", {"metadata": {}}, by=who, patch="merge-patch+json")[0] == 403
+    assert ask("GET", "/api/v1/secrets", by=who)[0] == 403
