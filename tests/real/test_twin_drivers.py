@@ -1,4 +1,4 @@
-"""New drivers brought to nodes with GPUs: real scripts with the rights that are rendered, against a real API server, its
+"""New drivers brought to nodes with GPUs: real scripts with the rights that are rendered, a real API server with its
 controllers, scheduler, Kueue and Volcano. The nodes are KWOK's; of the GPU Operator only its DaemonSets are there.
 """
 
