@@ -92,6 +92,11 @@ if [ -f "$root/etc/systemd/system/etcd-snapshot.timer" ]; then
   systemctl enable --now etcd-snapshot.timer
 fi
 
+if [ -f "$root/etc/systemd/system/etcd-defragment.timer" ]; then
+  echo "   room that etcd holds and does not use"
+  systemctl enable --now etcd-defragment.timer
+fi
+
 if [ -f "$root/etc/gen-firewall/rules.nft" ]; then
   echo "8. firewall: whether the kernel takes its rules; they come into force by gen-firewall.sh, on trial first"
   command -v nft >/dev/null || { echo "prepare.sh: install the package \`nftables\`" >&2; exit 1; }

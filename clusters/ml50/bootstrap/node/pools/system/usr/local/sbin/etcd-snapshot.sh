@@ -9,63 +9,30 @@
 set -eu
 export LC_ALL=C TZ=UTC
 
-# Elsewhere in tests only.
-root=${GEN_ROOT:-}
+# shellcheck source=SCRIPTDIR/../../../../etcd/usr/local/sbin/etcd-client.sh
+. "$(dirname "$0")/etcd-client.sh"
 store=$root/var/lib/etcd-snapshots
 out=$store/out
 work=$store/work
-manifest=$root/etc/kubernetes/manifests/etcd.yaml
 recipients=$root/etc/etcd-snapshot/recipients
 keep=${KEEP:-8}
 days=${KEEP_DAYS:-14}
 least=2
 # The group of the pods that upload: they read `out`, and nothing else here.
 group=8737
-name=etcd-snapshot
-
-fail() {
-  echo "etcd-snapshot.sh: $*" >&2
-  exit 1
-}
-
-argument() { # name: what etcd is started with
-  sed -n "s/^ *- --$1=//p" "$manifest"
-}
-
-tool() { # etcdctl or etcdutl, and its words
-  ctr --namespace k8s.io run --rm --net-host \
-    --mount "type=bind,src=$root/etc/kubernetes/pki/etcd,dst=/pki,options=rbind:ro" \
-    --mount "type=bind,src=$work,dst=/work,options=rbind:rw" "$image" "$name" "$@"
-}
-
-client() { # words of etcdctl, to this node's member alone
-  tool etcdctl --endpoints="$endpoint" --cacert=/pki/ca.crt --cert=/pki/healthcheck-client.crt \
-    --key=/pki/healthcheck-client.key "$@"
-}
-
-number() { # name, JSON: the number of that name
-  echo "$2" | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
-}
 
 begin() {
-  [ "$(id -u)" = 0 ] || fail "must run as root"
-  [ -f "$manifest" ] || fail "$manifest is not there: this is no control-plane node, or its etcd is stopped"
+  load
   [ -s "$recipients" ] || fail "$recipients names nobody who could decrypt: run prepare.sh again"
   command -v age >/dev/null || fail "age is not installed: install the package \`age\`"
   mkdir -p "$out"
   chgrp "$group" "$out"
   chmod 0750 "$out"
-  exec 9>"$store/lock"
-  flock -n 9 || fail "another run is under way"
-  # What a run left that was killed.
-  ctr --namespace k8s.io tasks rm --force "$name" >/dev/null 2>&1 || true
-  ctr --namespace k8s.io containers rm "$name" >/dev/null 2>&1 || true
+  alone "$store/lock"
   rm -rf "$work"
   trap 'rm -rf "$work" "$out"/*.part' EXIT
   trap 'exit 143' TERM INT HUP
   (umask 077 && mkdir "$work")
-  image=$(sed -n 's/^ *image: //p' "$manifest")
-  endpoint=$(argument listen-client-urls | cut -d , -f 1)
 }
 
 whole() { # file about a snapshot: whether the snapshot is there in its length
