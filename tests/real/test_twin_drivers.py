@@ -71,7 +71,7 @@ class BurnIns:
         self.tried.append(name)
         node = self.api.request("GET", f"{NODES}/{name}")[1]
         there = self.api.request("GET", f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")[1]["items"]
-        holders = [one for one in there if "nvidia.com/gpu" in str(one["spec"]) and alive(one)]
+        holders = [one for one in there if "nvidia.com/gpu" in str(one["spec"]["containers"]) and alive(one)]
         if not node["spec"].get("unschedulable") or len(holders) != 1:
             self.wrong.append(node)
 
