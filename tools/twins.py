@@ -61,7 +61,7 @@ GROUPS = (
     Group(240, ("test_twin_pipelines",)),
     Group(300, ("test_twin_upgrade",)),
     Group(240, ("test_twin_maintenance",)),
-    Group(150, ("test_twin_drivers",)),
+    Group(160, ("test_twin_drivers",)),
     Group(240, ("test_twin_replacement",)),
     Group(180, ("test_minio_replacement",)),
     Group(420, ("test_live_nodes",)),

@@ -1,5 +1,6 @@
-"""New drivers brought to nodes with GPUs: real scripts with the rights that are rendered, a real API server with its
-controllers, scheduler, Kueue and Volcano. The nodes are KWOK's; of the GPU Operator only its DaemonSets are there.
+"""New drivers brought to nodes with GPUs: real scripts with the rights that are rendered, a real API server, its
+controllers and scheduler. The nodes are KWOK's; of the GPU Operator only its DaemonSets are there. That no gang is
+halved is held where Kueue runs, by the same scripts: `test_twin_upgrade.py`, `test_twin_gpu_care.py`.
 """
 
 import contextlib
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from nodesite import audited
+from caresite import DEPLOYMENTS, GPU
+from nodesite import audited, control_plane
 from nodesteps import NODES, Steps, cordoned, notes, of_parts, unused
-from reference import ROOT, load
-from upgradesite import Watcher, connection, is_ready
+from reference import load
+from upgradesite import connection, is_ready
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
@@ -69,7 +71,7 @@ class BurnIns:
         self.tried.append(name)
         node = self.api.request("GET", f"{NODES}/{name}")[1]
         there = self.api.request("GET", f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")[1]["items"]
-        holders = [one for one in there if "nvidia.com/gpu" in str(one["spec"]) and alive(one)]
+        holders = [one for one in there if "nvidia.com/gpu" in str(one["spec"]["containers"]) and alive(one)]
         if not node["spec"].get("unschedulable") or len(holders) != 1:
             self.wrong.append(node)
 
@@ -126,6 +128,12 @@ class Site:
         pods = [one for one in self.api.items(PODS) if one["spec"]["containers"][0]["image"] == image]
         return {one["spec"].get("nodeName", "") for one in pods if is_ready(one)}
 
+    def of(self, name: str) -> dict[str, bool]:
+        """Return the running pods of a Deployment by uid, each with whether it holds a GPU."""
+        pods = self.api.items(f"/api/v1/namespaces/default/pods?labelSelector=one%3D{name}")
+        running = [one for one in pods if one["status"].get("phase") == "Running"]
+        return {one["metadata"]["uid"]: "nvidia.com/gpu" in str(one["spec"]["containers"]) for one in running}
+
     def held(self) -> set[str]:
         """Return the nodes that take no pods."""
         return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
@@ -140,17 +148,13 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def site(log: Path) -> Iterator[Site]:
-    from twin.fixtures import twin_of
-
     assert log.parent.is_dir()
     with (
         tempfile.TemporaryDirectory(prefix="drivers-", ignore_cleanup_errors=True) as name,
         contextlib.ExitStack() as stack,
     ):
-        folder = Path(name)
-        (folder / "scripts").mkdir()
-        steps = Steps(stack.enter_context(twin_of(ROOT, "ml50", folder)), folder / "scripts")
-        steps.install(load("ml50"))
+        ml50 = load("ml50")
+        steps = stack.enter_context(control_plane(ml50, Path(name), *(one.name for one in ml50.machines)))
         made = Site(steps)
         made.prepare()
         yield made
@@ -161,34 +165,30 @@ def steps(site: Site) -> Steps:
     return site.steps
 
 
-def test_every_node_gets_a_new_driver_and_no_gang_is_halved(site: Site, steps: Steps) -> None:
-    two = steps.twin.leave("gpu-training", 2)
-    vision = steps.twin.member("vision")
-    vision.prepare("train", pods=2)
-    assert vision.nodes("train") == {*two}
-    steps.twin.cordon()
-    budget = {"metadata": {"name": "served", "namespace": "default"}, "spec": {"minAvailable": 1, "selector": {}}}
-    steps.api.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", **budget})
+def test_every_node_gets_a_new_driver_and_only_pods_with_gpus_leave(site: Site, steps: Steps) -> None:
+    tolerates = ("nvidia.com/gpu", "gen.internal/inference")
+    for name in ("serving", "plain"):
+        steps.deployment("default", name, "gpu-13", tolerates=tolerates)
+    steps.patch(f"{DEPLOYMENTS}/serving", {"spec": {"template": {"spec": {"containers": [GPU]}}}})
+    steps.api.wait("it holds a GPU", lambda: [*site.of("serving").values()] == [True])
+    steps.api.wait("the other one runs", lambda: [*site.of("plain").values()] == [False])
+    before = {name: {*site.of(name)} for name in ("serving", "plain")}
     assert "all nodes have the newest driver" in steps.good("driver_upgrade", "gate", **ONLY)
     site.driver("2")
-    said = steps.good("driver_upgrade", "plan", **ONLY)
-    assert "15 of 15 nodes with GPUs are to get it, in 15 steps" in said
-    assert "would stop whole and queue again, unless they end before: vision/" in said
+    assert "15 of 15 nodes with GPUs are to get it, in 15 steps" in steps.good("driver_upgrade", "plan", **ONLY)
     assert site.drivers("2") == set(), "nothing happens by itself"
-    with BurnIns(steps) as burn_ins, Watcher(steps, "vision", "served") as watcher:
+    with BurnIns(steps) as burn_ins:
         steps.good("driver_upgrade", "gate", **ONLY)
         steps.good("driver_upgrade", "nodes", AT_ONCE="3", PATIENCE="900", **ONLY)
     assert "all have the newest driver" in steps.good("driver_upgrade", "report", **ONLY)
     assert site.drivers("2") == {*site.names}
     assert sorted(burn_ins.tried) == sorted(site.names)
-    assert burn_ins.tried[:3] != burn_ins.tried[-3:], "pool after pool"
+    assert {*burn_ins.tried[:3]} == {"gpu-13", "gpu-14", "gpu-15"}, "pool after pool"
     assert site.held() == set()
-    assert watcher.mixed == []
-    assert len(watcher.seen) > 1, "the gang was moved at least once"
-    vision.runs("train", 2)
-    assert not steps.api.get("/apis/batch/v1/namespaces/vision/jobs/train")["status"].get("failed")
-    assert "gen.internal/driver-upgrade" not in notes(steps, "gpu-01")
-    steps.twin.clean()
+    assert "gen.internal/driver-upgrade" not in notes(steps, "gpu-13")
+    assert not before["serving"] & {*site.of("serving")}, "it had to leave"
+    assert before["plain"] == {*site.of("plain")}, "it holds no GPU"
+    steps.undeploy("default", "serving", "plain")
 
 
 def test_a_run_that_was_killed_is_gone_on_with(site: Site, steps: Steps) -> None:
@@ -235,7 +235,8 @@ def test_what_the_operator_does_by_itself_and_what_others_hold_is_refused(site: 
 def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
     """After all others."""
     burn_ins = {(DRIVER_UPGRADE, "get", "batch", "jobs", "")}
-    assert unused(log, load("ml50"), DRIVER_UPGRADE) == of_parts(DRIVER_UPGRADE) - burn_ins
+    gangs = {(DRIVER_UPGRADE, verb, "kueue.x-k8s.io", "workloads", "") for verb in ("get", "patch")}
+    assert unused(log, load("ml50"), DRIVER_UPGRADE) == of_parts(DRIVER_UPGRADE) - burn_ins | gangs
 
 
 def test_a_step_touches_no_node_without_gpus_and_no_pod_but_by_eviction(site: Site, steps: Steps) -> None:
