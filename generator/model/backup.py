@@ -46,7 +46,8 @@ class Backup(Section, frozen=True, kw_only=True):
     """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
     `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
     deleted in the source stays in the target: where changes are `new-keys` it grows until it is full, where they are
-    `rewritten` old versions go.
+    `rewritten` old versions go. A user of its bucket with `access: retention` hides what is gone, and the bucket then
+    removes it as it does old versions; it extends locks, too.
     """
 
     name: Name

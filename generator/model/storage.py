@@ -115,13 +115,13 @@ class Bucket(Section, frozen=True, kw_only=True):
 
 
 class ObjectUser(Section, frozen=True, kw_only=True):
-    """A user of MinIO with one right on some buckets; `backup` may write and read and never delete. Its keys are in the
-    namespace of a `team`, too.
+    """A user of MinIO with one right on some buckets; `backup` may write and read and never delete, `retention` may
+    read, hide what is there and extend its lock. Its keys are in the namespace of a `team`, too.
     """
 
     name: Name
     buckets: tuple[BucketName, ...]
-    access: Literal["read", "write", "backup"] = "read"
+    access: Literal["read", "write", "backup", "retention"] = "read"
     team: Name | None = None
 
 
