@@ -8,6 +8,7 @@ from generator.checks.tiers import OBJECTS, buckets, kept_for, object_stores, te
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
+from generator.model.retention import old_days
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket, ObjectUser
 from generator.spec.near import suggest
@@ -28,13 +29,6 @@ def targets(cluster: Cluster) -> Iterator[Target]:
     for at, backup in entries(cluster.backups, "backups"):
         if backup.target.bucket in known:
             yield Target(at, backup, *known[backup.target.bucket])
-
-
-def old_days(bucket: Bucket) -> int:
-    """Return for how many days at least a bucket keeps old versions."""
-    if not (bucket.versioning or bucket.lock):
-        return 0
-    return max(bucket.expire_versions, bucket.lock.days if bucket.lock else 0)
 
 
 def asked_days(backup: Backup, bucket: Bucket) -> int:
@@ -114,7 +108,7 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
 def target_locked(cluster: Cluster) -> Iterator[Finding]:
     """Who breaks into the cluster deletes the backups first. Only a lock withstands that, and a bucket can have one
     only from the moment it is made. It counts from the day on which an object was copied: what has not changed for
-    longer than `days` is no longer held by it.
+    longer than `days` is held by it only where a user with `access: retention` extends it.
 
     Wrong:
         - {name: datasets-backup}

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.backups import old_days
 from generator.checks.places import entries, meant
 from generator.checks.tiers import OBJECTS, buckets, kept_for, users
 from generator.model.backup import EtcdBackup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
+from generator.model.retention import old_days
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket
 from generator.spec.near import suggest

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from generator.checks.backups import old_days
 from generator.checks.places import entries, given_twice, human, meant
 from generator.checks.tiers import buckets, snapshot_classes, users
 from generator.components.volsync.names import CA, repository
@@ -10,6 +9,7 @@ from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
 from generator.model.finding import Finding, Path, in_words, remove
+from generator.model.retention import old_days
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -219,7 +219,7 @@ def somebody_told(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("volumeBackups",), message=message, fix=fix)
 
 
-MAY = {"read": "read", "write": "read and delete", "backup": "read and write over"}
+MAY = {"read": "read", "write": "read and delete", "backup": "read and write over", "retention": "read and hide"}
 """What each right lets a user of MinIO do to a repository."""
 
 
