@@ -16,10 +16,10 @@ from generator.components.static import read_text
 
 # All that the client image holds (ubi-micro: bash and coreutils) and the script may use.
 TOOLS = [
-    "bash", "cat", "cut", "date", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sort", "split", "tail", "timeout",
-    "wc",
+    "bash", "cat", "cut", "date", "head", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sleep", "sort", "split",
+    "tail", "timeout", "wc",
 ]  # fmt: skip
-SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "drill.sh", "records.sh", "restore.sh")
+SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "drill.sh", "guard.sh", "keep.sh", "records.sh", "restore.sh")
 COUNTED = ("objects", "bytes", "moving", "sampled", "listed")
 """What `verify` tells `record`, as files."""
 WRITE = ["s3:PutObject", "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation", "s3:AbortMultipartUpload"]

@@ -85,7 +85,7 @@ def test_a_schedule_gives_just_what_the_template_lacks(ml50: Cluster) -> None:
     template = workflow_template()
     without = {one["name"] for one in template["spec"]["arguments"]["parameters"] if "value" not in one}
     for schedule in schedules(ml50):
-        assert arguments(schedule).keys() == without
+        assert arguments(schedule).keys() == without | {"retention-secret", "lock-days"}
         assert schedule["spec"]["workflowSpec"]["workflowTemplateRef"]["name"] == template["metadata"]["name"]
         # Argo refuses more in its strict mode.
         assert schedule["spec"]["workflowSpec"].keys() == {"workflowTemplateRef", "arguments"}
@@ -129,6 +129,16 @@ def test_the_writer_is_a_user_of_minio_that_cannot_delete(ml50: Cluster) -> None
         assert theirs[name] == ours.keys
         assert "minio" in ours.rotate
     assert {arguments(schedule)["target-secret"] for schedule in schedules(ml50)} == {"minio-user-backup-writer"}
+
+
+def test_a_user_of_its_own_hides_and_locks_for_the_days_of_the_bucket(ml50: Cluster) -> None:
+    given = [arguments(schedule) for schedule in schedules(ml50)]
+    assert {one["retention-secret"] for one in given} == {"minio-user-backup-keeper"}
+    assert [one["lock-days"] for one in given] == ["30", "7"]
+    (ours,) = [one for one in installed(ml50).secrets if one.name == "minio-user-backup-keeper"]
+    assert ours.copy_of == "minio/minio-user-backup-keeper"
+    nobody = with_users(ml50, access="backup")
+    assert all("retention-secret" not in arguments(one) for one in schedules(nobody))
 
 
 def test_a_secret_is_declared_once(ml50: Cluster) -> None:

@@ -18,6 +18,7 @@ from generator.model.backup import AnyBackup, Backup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.restore_room import restore_room
+from generator.model.retention import keeper, target_of
 from generator.model.storage import CephObjectStore, ObjectUser
 
 
@@ -88,8 +89,18 @@ def schedules(cluster: Cluster) -> Iterator[Manifest]:
             "source-secret": store_secret(store, backup_reader(store)),
             "target-bucket": item.target.bucket,
             "target-secret": user_secret(user.name),
+            **retention(cluster, item),
         }
         yield schedule(item, arguments)
+
+
+def retention(cluster: Cluster, item: Backup) -> dict[str, str]:
+    """Return the arguments of what keeps a backup within its days."""
+    user, bucket = keeper(cluster, item), target_of(cluster, item)
+    if not (user and bucket):
+        return {}
+    lock = str(bucket.lock.days) if bucket.lock else ""
+    return {"retention-secret": user_secret(user.name), "lock-days": lock}
 
 
 def drills(cluster: Cluster) -> Iterator[Manifest]:
@@ -132,7 +143,7 @@ def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     """Return what the pods read beside the readers' keys, which `ceph-cluster` declares."""
-    found = (user(cluster, item) for user in (writer, reader) for item in cluster.backups)
+    found = (user(cluster, item) for user in (writer, reader, keeper) for item in cluster.backups)
     users = {user.name: user for user in found if user}
     return (
         *(copied_keys(user, NAMESPACE, "workflows") for user in users.values()),
