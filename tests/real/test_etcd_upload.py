@@ -234,7 +234,7 @@ def test_of_the_clusters_users_the_writer_alone_reaches_them_and_nothing_else(po
             if allowed(pod, user.name, "cat" if place[-1] != "/" else "ls", place)
         }
     assert reached.pop("etcd-writer") == {SNAPSHOT, f"target/{BUCKET}/_gen/backups/etcd/"}
-    assert {name for name, places in reached.items() if places} == {"backup-writer", "restore-reader"}
+    assert {name for name, places in reached.items() if places} == {"backup-writer", "backup-keeper", "restore-reader"}
     assert {place for places in reached.values() for place in places} == {"target/datasets-backup/one"}
 
 
