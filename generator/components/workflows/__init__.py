@@ -155,9 +155,10 @@ def change_rules() -> tuple[ChangeRule, ...]:
     """Return what changes of its objects mean."""
     from generator.components.workflows.changes import CHANGES  # noqa: PLC0415 - for those who compare
     from generator.components.workflows.drill_changes import DRILLS  # noqa: PLC0415 - as above
+    from generator.components.workflows.retention_changes import KEPT  # noqa: PLC0415 - as above
     from generator.components.workflows.stopping import STOPPING  # noqa: PLC0415 - as above
 
-    return (*CHANGES, *DRILLS, *STOPPING)
+    return (*CHANGES, *DRILLS, *KEPT, *STOPPING)
 
 
 DEFINITION = Definition(
