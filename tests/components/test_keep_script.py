@@ -67,10 +67,12 @@ class Kept(Pair):
             self.mc("cp", "--recursive", f"{data}/", f"{place}/")
         self.recorded(keys)
 
-    def recorded(self, keys: Collection[str]) -> None:
+    def recorded(self, keys: Collection[str], ahead: int = 0) -> None:
+        """Write the record of a run that ended just now, or will end in so many seconds."""
         size = sum(len(f"content of {key}\n".encode()) for key in keys)
         text = f'{{"backup":"{self.name}","objects":{len(keys)},"bytes":{size},"moving":0}}'
-        self.stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        self.ended = datetime.now(UTC) + timedelta(seconds=ahead)
+        self.stamp = self.ended.strftime("%Y%m%dT%H%M%SZ")
         self.mc("pipe", f"target/{self.copy}/_gen/backups/{self.name}/{self.stamp}.json", text=text)
 
     def keep(self, **more: str) -> tuple[int, str]:
@@ -157,8 +159,11 @@ def kept(servers: tuple[Server, Server], names: Iterator[str], tmp_path: Path) -
 
 def test_what_is_gone_is_hidden_and_goes_after_its_days(kept: Kept) -> None:
     kept.gone(*GONE)
+    kept.recorded(KEYS, ahead=8)
     kept.kept("hid 2 objects")
     assert {*kept.there()} == {*KEYS} - {*GONE}
+    marks = [one["lastModified"] for one in kept.listed("--versions") if one.get("isDeleteMarker")]
+    assert min(map(datetime.fromisoformat, marks)) > kept.ended  # whoever asks for the record has what it proved
     kept.older(DAYS - 1)
     kept.settled(len(KEYS) + len(GONE))  # with the marks of deletion
     kept.older(2)
@@ -215,7 +220,7 @@ def test_locks_are_extended_once_in_a_tenth_of_their_days(kept: Kept) -> None:
     kept.kept("no lock need be extended")
     # A run was killed: what comes last in the order of names was not reached.
     kept.older(5)
-    for key in KEYS[:-1]:
+    for key in (*KEYS[:-1], f"_gen/backups/{kept.name}/{kept.stamp}.json"):
         if key != "a/two":
             kept.mc("retention", "set", "compliance", f"{DAYS}d", f"target/{kept.copy}/{key}")
     kept.kept("extended")
