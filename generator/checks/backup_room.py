@@ -16,7 +16,7 @@ from generator.model.rule import rule, warning
 from generator.model.storage import Bucket
 
 # In days: as long as it takes to buy drives.
-_YEAR = 365
+YEAR = 365
 _ENDLESS = 2**80
 _TO_STAY = (
     "let a user with `access: retention` hide what is gone; where jobs write over their keys say `changes: rewritten`"
@@ -112,8 +112,8 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
     for at, backup, bucket, also in targets(cluster):
         most = min(each for each in (bucket.quota and bucket.quota.value, usable, _ENDLESS) if each)
         change = backup.daily_change.value
-        days = (most - backup.size.value) // change if change else _YEAR
-        if grows(cluster, backup) and 0 <= days < _YEAR:
+        days = (most - backup.size.value) // change if change else YEAR
+        if grows(cluster, backup) and 0 <= days < YEAR:
             alone = True
             added = f"{backup.daily_change.human()} of new keys a day"
             message = f"{added} fill bucket {bucket.name} ({human(most)}) in {days} days: no copy is ever deleted"
@@ -129,8 +129,8 @@ def _together(cluster: Cluster, usable: int) -> Iterator[Finding]:
     found = list(targets(cluster))
     growing = [one for one in found if grows(cluster, one.backup)]
     change = sum(one.backup.daily_change.value for one in growing)
-    days = (usable - sum(one.backup.size.value for one in found)) // change if change else _YEAR
-    if usable and growing[1:] and 0 <= days < _YEAR:
+    days = (usable - sum(one.backup.size.value for one in found)) // change if change else YEAR
+    if usable and growing[1:] and 0 <= days < YEAR:
         message = (
             f"{human(change)} of new keys a day, of {len(growing)} backups, fill MinIO ({human(usable)}) in {days} days"
         )
@@ -197,7 +197,8 @@ def restore_fits(cluster: Cluster) -> Iterator[Finding]:
         size: 150T
     """
     for at, store in object_stores(cluster):
-        sizes = [one.size.value for one in backups_of(cluster, store)]
+        # What is backed up to two places is there once.
+        sizes = {one.source.bucket: one.size.value for one in backups_of(cluster, store)}.values()
         needed, holds = sum(sizes) + max(sizes, default=0), store_holds(cluster, store)
         if holds and holds < needed:
             message = (

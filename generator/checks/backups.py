@@ -27,8 +27,8 @@ def targets(cluster: Cluster) -> Iterator[Target]:
     """Yield the backups into buckets that exist."""
     known = {bucket.name: (bucket, at) for at, bucket in buckets(cluster)}
     for at, backup in entries(cluster.backups, "backups"):
-        if backup.target.bucket in known:
-            yield Target(at, backup, *known[backup.target.bucket])
+        if backup.target.in_minio in known:
+            yield Target(at, backup, *known[backup.target.in_minio])
 
 
 def asked_days(backup: Backup, bucket: Bucket) -> int:
@@ -87,7 +87,8 @@ def source_known(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-BKP-003", "backups to buckets that exist")
 def target_known(cluster: Cluster) -> Iterator[Finding]:
-    """A backup goes to a bucket of MinIO, whose lock, quota and old versions are set before the first copy.
+    """Without `at` a backup goes to a bucket of MinIO, whose lock, quota and old versions are set before the first
+    copy.
 
     Wrong:
         to: {bucket: dataset-backup}
@@ -97,8 +98,8 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
     known = [bucket.name for _, bucket in buckets(cluster)]
     add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
     for at, backup in entries(cluster.backups, "backups"):
-        name = backup.target.bucket
-        if name not in known:
+        name = backup.target.in_minio
+        if name is not None and name not in known:
             message = f"backup {backup.name} goes to bucket {name}, which is not there"
             where, fix = (*at, "to", "bucket"), suggest(name, known, add)
             yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
@@ -179,8 +180,13 @@ def targets_apart(cluster: Cluster) -> Iterator[Finding]:
         - {name: a, to: {bucket: copies-a}, ...}
         - {name: b, to: {bucket: copies-b}, ...}
     """
-    items = ((backup.target.bucket, (*at, "to", "bucket")) for at, backup in entries(cluster.backups, "backups"))
-    return given_twice(items, "two backups go to bucket {}", "add a bucket to storage.objects for one of them")
+    items = ((_named(backup), (*at, "to", "bucket")) for at, backup in entries(cluster.backups, "backups"))
+    return given_twice(items, "two backups go to bucket {}", "add a bucket for one of them")
+
+
+def _named(backup: Backup) -> str:
+    target = backup.target
+    return target.bucket if target.at is None else f"{target.bucket} of {target.at}"
 
 
 def _writers(cluster: Cluster) -> list[tuple[Path, ObjectUser]]:

@@ -64,7 +64,7 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
     Right:
         to: {bucket: volumes}
     """
-    known, taken = [bucket.name for _, bucket in buckets(cluster)], {one.target.bucket for one in cluster.all_backups}
+    known, taken = [bucket.name for _, bucket in buckets(cluster)], {one.target.in_minio for one in cluster.all_backups}
     add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
     for at, backup in _backups(cluster):
         name, where = backup.target.bucket, (*at, "to", "bucket")
@@ -236,7 +236,7 @@ def repositories_alone(cluster: Cluster) -> Iterator[Finding]:
     Right:
         users: [{name: serving, buckets: [models], access: write}]
     """
-    taken = {one.target.bucket for one in cluster.all_backups}  # GEN-BKP-033
+    taken = {one.target.in_minio for one in cluster.all_backups}  # GEN-BKP-033
     places = {backup.target.bucket: (*at, "to", "bucket") for at, backup in reversed(_backups(cluster))}
     held = {name: at for name, at in places.items() if name not in taken}
     for at, user in users(cluster):

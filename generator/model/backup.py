@@ -31,6 +31,17 @@ class BackupTarget(Section, frozen=True, kw_only=True):
     bucket: BucketName
 
 
+class CopyTarget(BackupTarget, frozen=True, kw_only=True):
+    """A bucket of MinIO (`storage.objects.buckets`), or with `at` one of a service outside (`storage.elsewhere`)."""
+
+    at: Name | None = None
+
+    @property
+    def in_minio(self) -> str | None:
+        """The bucket, where it is one of MinIO."""
+        return self.bucket if self.at is None else None
+
+
 class Drill(Section, frozen=True, kw_only=True):
     """A backup tried on a schedule (UTC): at most `objects` of it, together at most `bytes` large, are brought back and
     compared with what was backed up. They are the newest one and others drawn by lot.
@@ -52,7 +63,7 @@ class Backup(Section, frozen=True, kw_only=True):
 
     name: Name
     source: BackupSource = field(name="from")
-    target: BackupTarget = field(name="to")
+    target: CopyTarget = field(name="to")
     schedule: Cron
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
     size: Quantity
@@ -86,10 +97,10 @@ class Backup(Section, frozen=True, kw_only=True):
 
 class EtcdBackup(Section, frozen=True, kw_only=True):
     """Snapshots of etcd: each control-plane node takes one every so many hours (UTC), proves it and encrypts it to
-    `site.escrow.recipients`; the newest goes to a bucket of MinIO. A snapshot holds every Secret of the cluster.
+    `site.escrow.recipients`; the newest goes to a bucket. A snapshot holds every Secret of the cluster.
     """
 
-    target: BackupTarget = field(name="to")
+    target: CopyTarget = field(name="to")
     every_hours: Literal[1, 2, 3, 4, 6, 8, 12, 24] = 6
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 14
     suspended: bool = False
@@ -112,11 +123,11 @@ class EtcdBackup(Section, frozen=True, kw_only=True):
 
 
 class ZabbixBackup(Section, frozen=True, kw_only=True):
-    """Dumps of Zabbix's database to a bucket of MinIO, on a schedule (UTC), each read back and counted. A dump holds
+    """Dumps of Zabbix's database to a bucket, on a schedule (UTC), each read back and counted. A dump holds
     the tokens that Zabbix has, in plain. Without `history` hosts, alerts and settings are dumped, and no values.
     """
 
-    target: BackupTarget = field(name="to")
+    target: CopyTarget = field(name="to")
     schedule: Cron = "30 16 * * *"
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 14
     history: bool = True

@@ -15,13 +15,13 @@ def keeper(cluster: Cluster, backup: Backup) -> ObjectUser | None:
     backup's bucket; None where the file has none, and nothing of that is done.
     """
     users = cluster.storage.objects.users if cluster.storage.objects else ()
-    return next((one for one in users if one.access == "retention" and backup.target.bucket in one.buckets), None)
+    return next((one for one in users if one.access == "retention" and backup.target.in_minio in one.buckets), None)
 
 
 def target_of(cluster: Cluster, backup: Backup) -> Bucket | None:
     """Return the bucket that a backup goes to, None where it is not there."""
     known = cluster.storage.objects.buckets if cluster.storage.objects else ()
-    return next((one for one in known if one.name == backup.target.bucket), None)
+    return next((one for one in known if one.name == backup.target.in_minio), None)
 
 
 def old_days(bucket: Bucket) -> int:

@@ -8,11 +8,13 @@ from msgspec import structs
 
 from generator.components.workflows.backup import scripts, workflow_template
 from generator.components.workflows.scheduled import cron_workflow
+from generator.components.workflows.targets import WAY
 from generator.model.cluster import Cluster
 
 TEMPLATE, SCRIPTS = workflow_template(), scripts()
 SHARED = "".join(SCRIPTS["data"][f"{name}.sh"] for name in ("buckets", "client", "guard"))
-SCRIPT, KEEP = SCRIPTS["data"]["backup.sh"] + SHARED, SCRIPTS["data"]["keep.sh"] + SHARED
+SCRIPT = SCRIPTS["data"]["backup.sh"] + SHARED + SCRIPTS["data"]["ready.sh"]
+KEEP = SCRIPTS["data"]["keep.sh"] + SHARED
 PHASES = ("precheck", "mirror", "verify", "record")
 ALL = (*PHASES, "keep")
 SPEC: dict[str, Any] = TEMPLATE["spec"]
@@ -37,12 +39,12 @@ def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
     read, kept = (
         set(re.findall(r"\$\{?([A-Z][A-Z_]+)", one)) - {"BASH_REMATCH", "BASH_SOURCE"} for one in (SCRIPT, KEEP)
     )
-    assert {one["name"] for one in STEPS["keep"]["container"]["env"]} - {"HOME"} == kept
+    assert {one["name"] for one in STEPS["keep"]["container"]["env"]} - {"HOME", *WAY.values()} == kept
     counted = {"OBJECTS", "BYTES", "MOVING", "SAMPLED", "LISTED"}
-    # mc reads HOME.
+    # mc reads HOME, and the way to a service elsewhere.
     for phase in PHASES:
         given = {variable["name"] for variable in STEPS[phase]["container"]["env"]}
-        assert given - {"HOME"} == (read if phase == "record" else read - counted)
+        assert given - {"HOME", *WAY.values()} == (read if phase == "record" else read - counted)
 
 
 def test_the_script_is_the_one_that_is_mounted_and_run() -> None:
@@ -89,7 +91,8 @@ def test_one_backup_never_runs_twice_at_once() -> None:
 
 def test_nothing_is_deleted_and_nothing_unsafe_is_asked_of_mc() -> None:
     (mirror,) = re.findall(r"mc --json mirror .*", SCRIPT)
-    assert {"--overwrite", "--retry", "--skip-errors", "--checksum"} <= set(mirror.split())
+    assert {"--overwrite", "--retry", "--skip-errors", '"${check[@]}"'} <= set(mirror.split())
+    assert {"check=(--checksum CRC32C)", "check=(--md5)"} <= set(re.findall(r"check=\(.*\)", SCRIPT))
     for flag in ("--remove", "--watch", "--insecure", "--active-active", "mc rm", "mc rb"):
         assert flag not in SCRIPT
 

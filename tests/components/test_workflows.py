@@ -16,6 +16,7 @@ from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.workflows import workflows
 from generator.components.workflows.backup import workflow_template
 from generator.components.workflows.drill import workflow_template as drill_template
+from generator.components.workflows.targets import AUTHORITIES
 from generator.model.backup import Drill
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
@@ -182,7 +183,9 @@ def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
     assert selected <= template["spec"]["podMetadata"]["labels"].items()
     assert policy["spec"]["ingress"] == []
     (ca,) = [volume for volume in template["spec"]["volumes"] if volume["name"] == "ca"]
-    assert ca["secret"]["secretName"] == certificate["spec"]["secretName"]
+    own, others = ca["projected"]["sources"]
+    assert own["secret"]["name"] == certificate["spec"]["secretName"]
+    assert others["configMap"] == {"name": AUTHORITIES, "optional": True}
 
 
 def test_each_backup_is_tried_once_a_week_and_not_when_it_runs(ml50: Cluster) -> None:

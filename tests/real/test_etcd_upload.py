@@ -63,6 +63,7 @@ class Pod:
             "MAX_AGE": "900",
             "TARGET_URL": self.server.url,
             "TARGET_BUCKET": BUCKET,
+            "PLACE": "",
             "TARGET_ACCESS_KEY": USER,
             "TARGET_SECRET_KEY": PASSWORD,
             "READY_SECONDS": "20",

@@ -11,7 +11,17 @@ from generator.components.workflows.steps import OF_BACKUP, reaching_minio, whol
 LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "workflows"}
 NEWEST = "argo_workflows_backup_last_success_seconds"
 """The metric of `backup.yaml`, with Argo Workflows' prefix: when the newest good run of the label `backup` began."""
-SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "drill.sh", "guard.sh", "keep.sh", "records.sh", "restore.sh")
+SCRIPTS = (
+    "backup.sh",
+    "buckets.sh",
+    "client.sh",
+    "drill.sh",
+    "guard.sh",
+    "keep.sh",
+    "ready.sh",
+    "records.sh",
+    "restore.sh",
+)
 """The scripts of backup, restore and drill, and what they share."""
 
 

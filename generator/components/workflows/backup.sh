@@ -8,22 +8,26 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/buckets.sh"
 # shellcheck source=SCRIPTDIR/guard.sh
 source "${BASH_SOURCE[0]%/*}/guard.sh"
+# shellcheck source=SCRIPTDIR/ready.sh
+source "${BASH_SOURCE[0]%/*}/ready.sh"
 
 source="source/$SOURCE_BUCKET"
 target="target/$TARGET_BUCKET"
 list="_gen/backups/_lists/$NAME"
 
-# `mc ready` asks for ever and never fails: the time limit is its verdict.
 precheck() {
-  timeout "$READY_SECONDS" mc ready target || trouble "the target is not ready to write after $READY_SECONDS s"
+  ready
   list "$source" "$WORK/source"
   totals "$WORK/source"
   say "source: $objects objects, $bytes bytes"
   guard
 }
 
+# Older services take no checksum that follows its object, as of Ceph 16: they get one that precedes it.
 mirror() {
-  mc --json mirror --overwrite --retry --skip-errors --checksum CRC32C "$source" "$target" | judge \
+  local check=(--checksum CRC32C)
+  [[ ! $PLACE ]] || check=(--md5)
+  mc --json mirror --overwrite --retry --skip-errors "${check[@]}" "$source" "$target" | judge \
     || trouble "the copy is not whole"
 }
 

@@ -9,6 +9,8 @@ set -euo pipefail
 export LC_ALL=C TZ=UTC MC_QUIET=1 MC_DISABLE_PAGER=1 MC_NO_COLOR=1
 # shellcheck source=SCRIPTDIR/client.sh
 source "${BASH_SOURCE[0]%/*}/client.sh"
+# shellcheck source=SCRIPTDIR/ready.sh
+source "${BASH_SOURCE[0]%/*}/ready.sh"
 
 key="target/$TARGET_BUCKET/$KEY"
 records="target/$TARGET_BUCKET/_gen/backups/$NAME"
@@ -45,7 +47,7 @@ overtaken() {
 
 upload() {
   local there
-  timeout "$READY_SECONDS" mc ready target || trouble "the target is not ready to write after $READY_SECONDS s"
+  ready
   if overtaken; then say "a newer one than $stamp of $FROM is there"; exit 0; fi
   mc cp --attr "taken=$stamp" "$FILES/$stamp$ENDING" "$key" >/dev/null || trouble "the copy is not whole"
   there=$(digest "$key") || trouble "cannot read $key back"
