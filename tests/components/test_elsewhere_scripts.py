@@ -151,6 +151,7 @@ def test_a_snapshot_is_brought_there_and_an_older_one_does_not_replace_it(pair: 
     for stamp in ("20261120T000000Z", "20261121T000000Z"):
         data = f"snapshot of {stamp}"
         (files / f"{stamp}.db.age").write_text(data)
+        (files / f"{stamp}.keys.age").write_text(f"keys of {stamp}")
         said = {"taken": f"{stamp[:4]}-11-{stamp[6:8]}T00:00:00Z", "sha256": hashlib.sha256(data.encode()).hexdigest()}
         (files / f"{stamp}.json").write_text(json.dumps(said).replace(": ", ":"))
     assert upload(pair, files).returncode == 0
@@ -159,6 +160,7 @@ def test_a_snapshot_is_brought_there_and_an_older_one_does_not_replace_it(pair: 
     assert done.returncode == 0, done
     assert "a newer one than 20261120T000000Z of node cp-1 is there" in done.stdout
     assert pair.mc("cat", f"target/{pair.copy}/etcd/snapshot") == "snapshot of 20261121T000000Z"
+    assert pair.mc("cat", f"target/{pair.copy}/etcd/keys.age") == "keys of 20261121T000000Z"
     assert len(pair.records()) == 1
 
 
