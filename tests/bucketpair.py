@@ -16,10 +16,20 @@ from generator.components.static import read_text
 
 # All that the client image holds (ubi-micro: bash and coreutils) and the script may use.
 TOOLS = [
-    "bash", "cat", "cut", "date", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sort", "split", "tail", "timeout",
-    "wc",
+    "bash", "cat", "cut", "date", "head", "join", "md5sum", "mkdir", "sha256sum", "shuf", "sleep", "sort", "split",
+    "tail", "timeout", "wc",
 ]  # fmt: skip
-SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "drill.sh", "records.sh", "restore.sh")
+SCRIPTS = (
+    "backup.sh",
+    "buckets.sh",
+    "client.sh",
+    "drill.sh",
+    "guard.sh",
+    "keep.sh",
+    "ready.sh",
+    "records.sh",
+    "restore.sh",
+)
 COUNTED = ("objects", "bytes", "moving", "sampled", "listed")
 """What `verify` tells `record`, as files."""
 WRITE = ["s3:PutObject", "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation", "s3:AbortMultipartUpload"]
@@ -32,10 +42,21 @@ class Source(Protocol):
     url: str
 
 
+class Trusted(Source, Protocol):
+    """One that is reached over TLS, and keeps its files in a folder."""
+
+    folder: Path
+    address: str
+
+    @property
+    def certificates(self) -> Path | None:
+        """Its certificate, with that of who signed it."""
+
+
 class Pair:
     """A source and a target, their buckets, and the script between them."""
 
-    def __init__(self, source: Source, target: Server, folder: Path, name: str) -> None:
+    def __init__(self, source: Source, target: Trusted, folder: Path, name: str) -> None:
         self.source, self.target, self.folder, self.name = source, target, folder, name
         self.copy = f"{name}-backup"
         self.bin = folder / "bin"
@@ -47,6 +68,7 @@ class Pair:
         assert target.certificates
         shutil.copy(target.certificates / "CAs/ca.crt", ca)
         self.keys = {"SOURCE": (ROOT_USER, ROOT_PASSWORD), "TARGET": (ROOT_USER, ROOT_PASSWORD)}
+        self.always: dict[str, str] = {}
         self.more: dict[str, str] = {}
         self.mc("mb", f"source/{name}")
         self.mc("mb", "--with-lock", f"target/{self.copy}")
@@ -106,6 +128,7 @@ class Pair:
             "MC_CONFIG_DIR": str(self.folder / "mc"),
             "WORK": str(self.folder / "work"),
             "NAME": self.name,
+            "PLACE": "",
             "SINCE": str(self.since),
             "READY_SECONDS": "20",
             "SHRINK_PERCENT": "20",
@@ -119,7 +142,7 @@ class Pair:
             access, secret = self.keys[side]
             values |= {f"{side}_URL": server.url, f"{side}_BUCKET": bucket}
             values |= {f"{side}_ACCESS_KEY": access, f"{side}_SECRET_KEY": secret}
-        return values | self.more
+        return values | self.always | self.more
 
     def start(self, phase: str) -> "subprocess.Popen[str]":
         return self.script("backup.sh", phase, self.environment())

@@ -15,6 +15,7 @@ from generator.checks import (
     data_plane,
     datasets,
     disks,
+    elsewhere,
     escrow,
     exposure,
     extras,
@@ -38,6 +39,7 @@ from generator.checks import (
     pools,
     ports,
     quotas,
+    retention,
     scaling,
     schedules,
     scratch,
@@ -59,9 +61,10 @@ from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
     acceptance, backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, datasets, disks,
-    escrow, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer, logs,
-    mlperf, monitoring, networks, nfs, nodes, objects, own_backups, pools, ports, quotas, scaling, schedules, scratch,
-    secrets, server_pools, servers, sharing, site, teams, units, versions, volume_backups, volumes, windows,
+    elsewhere, escrow, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer,
+    logs, mlperf, monitoring, networks, nfs, nodes, objects, own_backups, pools, ports, quotas, retention, scaling,
+    schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units, versions, volume_backups, volumes,
+    windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -2,24 +2,30 @@
 
 from collections.abc import Iterator
 
-from generator.checks.backups import asked_days, old_days, targets
+from generator.checks.backups import asked_days, targets
 from generator.checks.places import entries, human
+from generator.checks.retention import let_keep
 from generator.checks.tiers import OBJECTS, buckets, object_stores
 from generator.model.backup import Backup, VolumeBackup
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
 from generator.model.restore_room import backups_of, store_holds
+from generator.model.retention import LATE_DAYS, bounded, kept_room, old_days
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket
 
 # In days: as long as it takes to buy drives.
-_YEAR = 365
+YEAR = 365
 _ENDLESS = 2**80
+_TO_STAY = (
+    "let a user with `access: retention` hide what is gone; where jobs write over their keys say `changes: rewritten`"
+)
 
 
-def _room(backup: Backup, days: int) -> int:
-    return backup.size.value + days * backup.daily_change.value
+def grows(cluster: Cluster, backup: Backup) -> bool:
+    """Tell whether a backup grows by what was deleted in its source, for ever."""
+    return backup.changes == "new-keys" and not bounded(cluster, backup)
 
 
 def _volumes(cluster: Cluster) -> Iterator[tuple[Path, VolumeBackup, Bucket, Path, int]]:
@@ -42,9 +48,10 @@ def _left(cluster: Cluster) -> int:
 
 @rule("GEN-BKP-011", "room for the copies in their bucket")
 def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
-    """A copy of all, and each day's changes for as long as they are kept or locked, whichever is longer. At its quota
-    a bucket takes no more, and nothing locked can be deleted to make room. Of a volume: `size`, and `dailyChange` for
-    `keepDays`, for a week until restic frees room, and then for as long as the bucket keeps old versions.
+    """A copy of all, and each day's changes for as long as they are kept or locked, whichever is longer, and for two
+    days more: MinIO removes old versions after the midnight that follows. At its quota a bucket takes no more, and
+    nothing locked can be deleted to make room. Of a volume: `size`, and `dailyChange` for `keepDays`, for a week until
+    restic frees room, and then for as long as the bucket keeps old versions.
 
     Wrong:
         - {name: datasets-backup, quota: 100T}
@@ -57,8 +64,8 @@ def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, backup, bucket, also in targets(cluster):
         days = asked_days(backup, bucket)
-        if bucket.quota and (room := _room(backup, days)) > bucket.quota.value:
-            sum_ = f"{backup.size.human()} and {days} days of {backup.daily_change.human()}"
+        if bucket.quota and (room := kept_room(backup, days)) > bucket.quota.value:
+            sum_ = f"{backup.size.human()} and {days + LATE_DAYS} days of {backup.daily_change.human()}"
             message = f"backup {backup.name} needs {human(room)} ({sum_}), and its bucket takes {bucket.quota.human()}"
             edits = put((*also, "quota"), f"{-(-room // 10**9)}G")
             fix = f"{in_words(edits)}, or fewer days"
@@ -83,9 +90,10 @@ def _volumes_in_buckets(cluster: Cluster) -> Iterator[Finding]:
 
 @warning("GEN-BKP-019", "copies of what was deleted have room for a year")
 def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
-    """A backup never deletes: an object that was deleted in the source stays in the target, and no rule of the bucket
-    ends it. Where each day's changes are under new keys, as with checkpoints that are numbered, the target grows by
-    them until it is full, and then no backup works any more. What backups of volumes need is not there for them.
+    """What was deleted in the source stays in the target, and no rule of the bucket ends it, unless a user with
+    `access: retention` hides it. Where each day's changes are under new keys, as with checkpoints that are numbered,
+    the target grows by them until it is full, and then no backup works any more. What backups of volumes need is not
+    there for them.
 
     Wrong:
         - {name: copies, quota: 200T}
@@ -93,7 +101,8 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
         size: 100T
         dailyChange: 8T
     Right:
-        # jobs write over their former checkpoints
+        users: [{name: backup-keeper, buckets: [copies], access: retention}]
+        # or: jobs write over their former checkpoints
         size: 100T
         dailyChange: 8T
         changes: rewritten
@@ -103,13 +112,14 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
     for at, backup, bucket, also in targets(cluster):
         most = min(each for each in (bucket.quota and bucket.quota.value, usable, _ENDLESS) if each)
         change = backup.daily_change.value
-        days = (most - backup.size.value) // change if change else _YEAR
-        if backup.changes == "new-keys" and 0 <= days < _YEAR:
+        days = (most - backup.size.value) // change if change else YEAR
+        if grows(cluster, backup) and 0 <= days < YEAR:
             alone = True
-            grows = f"{backup.daily_change.human()} of new keys a day"
-            message = f"{grows} fill bucket {bucket.name} ({human(most)}) in {days} days: no copy is ever deleted"
-            fix = "where jobs write over their own keys say `changes: rewritten`; else more room"
-            yield Finding(at=(*at, "dailyChange"), also=also, message=message, fix=fix)
+            added = f"{backup.daily_change.human()} of new keys a day"
+            message = f"{added} fill bucket {bucket.name} ({human(most)}) in {days} days: no copy is ever deleted"
+            yield Finding(
+                at=(*at, "dailyChange"), also=also, message=message, fix=_TO_STAY, edits=let_keep(cluster, bucket)
+            )
     if not alone:
         yield from _together(cluster, usable)
 
@@ -117,16 +127,15 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
 def _together(cluster: Cluster, usable: int) -> Iterator[Finding]:
     """Yield where backups of which none fills MinIO by itself within a year do so together."""
     found = list(targets(cluster))
-    growing = [one for one in found if one.backup.changes == "new-keys"]
+    growing = [one for one in found if grows(cluster, one.backup)]
     change = sum(one.backup.daily_change.value for one in growing)
-    days = (usable - sum(one.backup.size.value for one in found)) // change if change else _YEAR
-    if usable and growing[1:] and 0 <= days < _YEAR:
+    days = (usable - sum(one.backup.size.value for one in found)) // change if change else YEAR
+    if usable and growing[1:] and 0 <= days < YEAR:
         message = (
             f"{human(change)} of new keys a day, of {len(growing)} backups, fill MinIO ({human(usable)}) in {days} days"
         )
-        fix = "where jobs write over their own keys say `changes: rewritten`; else more room"
         at = (*growing[-1].at, "dailyChange")
-        yield Finding(at=at, also=OBJECTS, message=f"{message}: no copy is ever deleted", fix=fix)
+        yield Finding(at=at, also=OBJECTS, message=f"{message}: no copy is ever deleted", fix=_TO_STAY)
 
 
 @rule("GEN-BKP-012", "old versions do not outlive their use")
@@ -145,7 +154,7 @@ def old_versions_fit(cluster: Cluster) -> Iterator[Finding]:
     """
     for _, backup, bucket, at in targets(cluster):
         days, asked = old_days(bucket), asked_days(backup, bucket)
-        if bucket.quota and _room(backup, asked) <= bucket.quota.value < (room := _room(backup, days)):
+        if bucket.quota and kept_room(backup, asked) <= bucket.quota.value < (room := kept_room(backup, days)):
             needs = f"{human(room)}, and the bucket takes {bucket.quota.human()}"
             message = f"old versions stay {days} days in {bucket.name}: backup {backup.name} then needs {needs}"
             where = (*at, "expireVersions")
@@ -163,7 +172,7 @@ def room_together(cluster: Cluster) -> Iterator[Finding]:
     """
     usable = objects_usable(cluster).value
     found = [
-        (at, backup.name, _room(backup, max(asked_days(backup, bucket), old_days(bucket))))
+        (at, backup.name, kept_room(backup, max(asked_days(backup, bucket), old_days(bucket))))
         for at, backup, bucket, _ in targets(cluster)
     ]
     found += [(at, backup.name, room) for at, backup, _, _, room in _volumes(cluster)]
@@ -188,7 +197,8 @@ def restore_fits(cluster: Cluster) -> Iterator[Finding]:
         size: 150T
     """
     for at, store in object_stores(cluster):
-        sizes = [one.size.value for one in backups_of(cluster, store)]
+        # What is backed up to two places is there once.
+        sizes = {one.source.bucket: one.size.value for one in backups_of(cluster, store)}.values()
         needed, holds = sum(sizes) + max(sizes, default=0), store_holds(cluster, store)
         if holds and holds < needed:
             message = (

@@ -8,6 +8,7 @@ from generator.checks.tiers import OBJECTS, buckets, kept_for, object_stores, te
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
+from generator.model.retention import old_days
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket, ObjectUser
 from generator.spec.near import suggest
@@ -26,15 +27,8 @@ def targets(cluster: Cluster) -> Iterator[Target]:
     """Yield the backups into buckets that exist."""
     known = {bucket.name: (bucket, at) for at, bucket in buckets(cluster)}
     for at, backup in entries(cluster.backups, "backups"):
-        if backup.target.bucket in known:
-            yield Target(at, backup, *known[backup.target.bucket])
-
-
-def old_days(bucket: Bucket) -> int:
-    """Return for how many days at least a bucket keeps old versions."""
-    if not (bucket.versioning or bucket.lock):
-        return 0
-    return max(bucket.expire_versions, bucket.lock.days if bucket.lock else 0)
+        if backup.target.in_minio in known:
+            yield Target(at, backup, *known[backup.target.in_minio])
 
 
 def asked_days(backup: Backup, bucket: Bucket) -> int:
@@ -93,7 +87,8 @@ def source_known(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-BKP-003", "backups to buckets that exist")
 def target_known(cluster: Cluster) -> Iterator[Finding]:
-    """A backup goes to a bucket of MinIO, whose lock, quota and old versions are set before the first copy.
+    """Without `at` a backup goes to a bucket of MinIO, whose lock, quota and old versions are set before the first
+    copy.
 
     Wrong:
         to: {bucket: dataset-backup}
@@ -103,8 +98,8 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
     known = [bucket.name for _, bucket in buckets(cluster)]
     add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
     for at, backup in entries(cluster.backups, "backups"):
-        name = backup.target.bucket
-        if name not in known:
+        name = backup.target.in_minio
+        if name is not None and name not in known:
             message = f"backup {backup.name} goes to bucket {name}, which is not there"
             where, fix = (*at, "to", "bucket"), suggest(name, known, add)
             yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
@@ -114,7 +109,7 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
 def target_locked(cluster: Cluster) -> Iterator[Finding]:
     """Who breaks into the cluster deletes the backups first. Only a lock withstands that, and a bucket can have one
     only from the moment it is made. It counts from the day on which an object was copied: what has not changed for
-    longer than `days` is no longer held by it.
+    longer than `days` is held by it only where a user with `access: retention` extends it.
 
     Wrong:
         - {name: datasets-backup}
@@ -185,8 +180,13 @@ def targets_apart(cluster: Cluster) -> Iterator[Finding]:
         - {name: a, to: {bucket: copies-a}, ...}
         - {name: b, to: {bucket: copies-b}, ...}
     """
-    items = ((backup.target.bucket, (*at, "to", "bucket")) for at, backup in entries(cluster.backups, "backups"))
-    return given_twice(items, "two backups go to bucket {}", "add a bucket to storage.objects for one of them")
+    items = ((_named(backup), (*at, "to", "bucket")) for at, backup in entries(cluster.backups, "backups"))
+    return given_twice(items, "two backups go to bucket {}", "add a bucket for one of them")
+
+
+def _named(backup: Backup) -> str:
+    target = backup.target
+    return target.bucket if target.at is None else f"{target.bucket} of {target.at}"
 
 
 def _writers(cluster: Cluster) -> list[tuple[Path, ObjectUser]]:

@@ -94,7 +94,7 @@ def backup_locked(cluster: Cluster) -> Iterator[Finding]:
         users: [{name: writer, buckets: [copies], access: backup}]
     """
     # Targets of backups have rules of their own.
-    targets = {backup.target.bucket for backup in cluster.backups}
+    targets = {backup.target.in_minio for backup in cluster.backups}
     others = [(at, bucket) for at, bucket in buckets(cluster) if bucket.name not in targets]
     unlocked = {bucket.name: (at, bucket) for at, bucket in others if not bucket.lock}
     for at, user in users(cluster):

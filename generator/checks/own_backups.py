@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.backups import old_days
 from generator.checks.places import entries, meant
-from generator.checks.tiers import OBJECTS, buckets, kept_for, users
+from generator.checks.tiers import ELSEWHERE, OBJECTS, buckets, kept_for, users
 from generator.model.backup import EtcdBackup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
+from generator.model.retention import old_days
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket
 from generator.spec.near import suggest
@@ -30,7 +30,8 @@ class Own(NamedTuple):
         return (*self.at, "to", "bucket")
 
 
-def _own(cluster: Cluster) -> Iterator[Own]:
+def own(cluster: Cluster) -> Iterator[Own]:
+    """Yield the backups of etcd and of Zabbix's database."""
     if etcd := cluster.kubernetes.etcd.backup:
         yield Own("snapshots of etcd", _ETCD, etcd)
     if cluster.monitoring.zabbix and (zabbix := cluster.monitoring.zabbix.backup):
@@ -40,16 +41,23 @@ def _own(cluster: Cluster) -> Iterator[Own]:
 def _targets(cluster: Cluster) -> Iterator[tuple[Own, Path, Bucket]]:
     """Yield those that go to a bucket that exists, with its place."""
     known = {bucket.name: (at, bucket) for at, bucket in buckets(cluster)}
-    for one in _own(cluster):
-        if one.backup.target.bucket in known:
-            yield (one, *known[one.backup.target.bucket])
+    for one in own(cluster):
+        if one.backup.target.in_minio in known:
+            yield (one, *known[one.backup.target.in_minio])
+
+
+def _holder(cluster: Cluster) -> tuple[str, Path] | None:
+    """Return what could hold snapshots and dumps, and where the file has it."""
+    if cluster.storage.objects:
+        return "MinIO", OBJECTS
+    return next(((one.name, (*ELSEWHERE, index)) for index, one in enumerate(cluster.storage.elsewhere)), None)
 
 
 @warning("GEN-BKP-020", "snapshots of etcd")
 def etcd_backed_up(cluster: Cluster) -> Iterator[Finding]:
     """Etcd holds every object of the cluster. Who loses the majority of its members without a snapshot begins anew, and
-    finds no volume again by its claim. Said where MinIO could hold snapshots and `site.escrow` names who may decrypt
-    them.
+    finds no volume again by its claim. Said where a bucket could hold snapshots and `site.escrow` names who may
+    decrypt them.
 
     Wrong:
         site: {escrow: {recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]}}
@@ -58,17 +66,17 @@ def etcd_backed_up(cluster: Cluster) -> Iterator[Finding]:
     Right:
         etcd: {quota: 8Gi, backup: {to: {bucket: etcd-backup}}}
     """
-    able = cluster.storage.objects and cluster.site.escrow.recipients
-    if able and not cluster.kubernetes.etcd.backup:
-        message = "nothing takes snapshots of etcd, and MinIO could hold them"
+    holder = _holder(cluster) if cluster.site.escrow.recipients else None
+    if holder and not cluster.kubernetes.etcd.backup:
+        message = f"nothing takes snapshots of etcd, and {holder[0]} could hold them"
         fix = "add `etcd: {backup: {to: {bucket: ...}}}` to `kubernetes`, with a bucket of its own"
-        yield Finding(at=("kubernetes",), also=OBJECTS, message=message, fix=fix)
+        yield Finding(at=("kubernetes",), also=holder[1], message=message, fix=fix)
 
 
 @rule("GEN-BKP-021", "snapshots and dumps go to a bucket that exists")
 def bucket_known(cluster: Cluster) -> Iterator[Finding]:
-    """Snapshots of etcd and dumps of Zabbix's database go to a bucket of MinIO, whose lock, quota and old versions are
-    set before the first one.
+    """Without `at`, snapshots of etcd and dumps of Zabbix's database go to a bucket of MinIO, whose lock, quota and old
+    versions are set before the first one.
 
     Wrong:
         backup: {to: {bucket: etcd}}
@@ -77,8 +85,9 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
     """
     known = [bucket.name for _, bucket in buckets(cluster)]
     add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
-    for one in _own(cluster):
-        if (name := one.backup.target.bucket) not in known:
+    for one in own(cluster):
+        name = one.backup.target.in_minio
+        if name is not None and name not in known:
             message = f"{one.copies} go to bucket {name}, which is not there"
             edits = meant(one.bucket_at, name, known)
             yield Finding(at=one.bucket_at, message=message, fix=suggest(name, known, add), edits=edits)
@@ -158,10 +167,10 @@ def apart(cluster: Cluster) -> Iterator[Finding]:
     Right:
         backups: [{name: etcd-of-the-lab, ...}]
     """
-    found = list(_own(cluster))
+    found = list(own(cluster))
     for one in found:
         yield from _taken(cluster, one)
-    if found[1:] and found[0].backup.target.bucket == found[1].backup.target.bucket:
+    if found[1:] and found[0].backup.target == found[1].backup.target:
         message = f"{found[0].copies} go to this bucket, too: who may read one may read both"
         yield Finding(at=found[1].bucket_at, also=found[0].bucket_at, message=message, fix="a bucket for each")
 
@@ -172,7 +181,7 @@ def _taken(cluster: Cluster, one: Own) -> Iterator[Finding]:
         if other.name == one.backup.name:
             message = f"the backup of {one.copies.partition(' of ')[2]} itself has this name"
             yield Finding(at=(*at, "name"), also=one.at, message=message, fix="another name")
-        if other.target.bucket == one.backup.target.bucket:
+        if other.target == one.backup.target:
             message = f"{one.copies} go to this bucket, too: backup {other.name} compares all of it with its source"
             yield Finding(at=(*at, "to", "bucket"), also=one.bucket_at, message=message, fix="a bucket for each")
 
@@ -203,7 +212,7 @@ def held_apart(cluster: Cluster) -> Iterator[Finding]:
 @warning("GEN-BKP-030", "dumps of Zabbix's database")
 def zabbix_backed_up(cluster: Cluster) -> Iterator[Finding]:
     """Zabbix's database holds what was measured, who was told, and what people set by hand: gen brings back hosts and
-    templates alone. Said where MinIO could hold dumps.
+    templates alone. Said where a bucket could hold dumps.
 
     Wrong:
         zabbix: {storage: 100Gi}
@@ -211,7 +220,7 @@ def zabbix_backed_up(cluster: Cluster) -> Iterator[Finding]:
         zabbix: {storage: 100Gi, backup: {to: {bucket: zabbix-backup}}}
     """
     zabbix = cluster.monitoring.zabbix
-    if zabbix and cluster.storage.objects and not zabbix.backup:
-        message = "nothing dumps Zabbix's database, and MinIO could hold dumps"
+    if zabbix and not zabbix.backup and (holder := _holder(cluster)):
+        message = f"nothing dumps Zabbix's database, and {holder[0]} could hold dumps"
         fix = "add `backup: {to: {bucket: ...}}`, with a bucket of its own"
-        yield Finding(at=_ZABBIX[:-1], also=OBJECTS, message=message, fix=fix)
+        yield Finding(at=_ZABBIX[:-1], also=holder[1], message=message, fix=fix)

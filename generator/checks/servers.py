@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import entries, repeats
+from generator.checks.tiers import ELSEWHERE
 from generator.components.node_text import is_pem
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, dotted, put, remove
@@ -244,7 +245,12 @@ def ca_is_pem(cluster: Cluster) -> Iterator[Finding]:
             -----END CERTIFICATE-----
     """
     marks = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
-    for at, ca in ((("site", "ca"), cluster.site.ca), (("site", "git", "ca"), cluster.site.git.ca)):
+    given: list[tuple[Path, str | None]] = [
+        (("site", "ca"), cluster.site.ca),
+        (("site", "git", "ca"), cluster.site.git.ca),
+        *(((*at, "ca"), one.ca) for at, one in entries(cluster.storage.elsewhere, *ELSEWHERE)),
+    ]
+    for at, ca in given:
         if ca is not None and not is_pem(ca):
-            message = f"{'.'.join(at)} is not a PEM certificate"
+            message = f"{dotted(at)} is not a PEM certificate"
             yield Finding(at=at, message=message, fix=f"only the text from {marks[0]} to {marks[1]}")

@@ -15,6 +15,7 @@ from generator.model.teams import TeamBucket
 
 CEPH: Path = ("storage", "ceph")
 OBJECTS: Path = ("storage", "objects")
+ELSEWHERE: Path = ("storage", "elsewhere")
 
 
 class DiskList(NamedTuple):

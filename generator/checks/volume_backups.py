@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from generator.checks.backups import old_days
 from generator.checks.places import entries, given_twice, human, meant
 from generator.checks.tiers import buckets, snapshot_classes, users
 from generator.components.volsync.names import CA, repository
@@ -10,6 +9,7 @@ from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
 from generator.model.finding import Finding, Path, in_words, remove
+from generator.model.retention import old_days
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -67,7 +67,7 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
     Right:
         to: {bucket: volumes}
     """
-    known, taken = [bucket.name for _, bucket in buckets(cluster)], {one.target.bucket for one in cluster.all_backups}
+    known, taken = [bucket.name for _, bucket in buckets(cluster)], {one.target.in_minio for one in cluster.all_backups}
     add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
     for at, backup in _backups(cluster):
         name, where = backup.target.bucket, (*at, "to", "bucket")
@@ -225,7 +225,7 @@ def somebody_told(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("volumeBackups",), message=message, fix=fix)
 
 
-MAY = {"read": "read", "write": "read and delete", "backup": "read and write over"}
+MAY = {"read": "read", "write": "read and delete", "backup": "read and write over", "retention": "read and hide"}
 """What each right lets a user of MinIO do to a repository."""
 
 
@@ -242,7 +242,7 @@ def repositories_alone(cluster: Cluster) -> Iterator[Finding]:
     Right:
         users: [{name: serving, buckets: [models], access: write}]
     """
-    taken = {one.target.bucket for one in cluster.all_backups}  # GEN-BKP-033
+    taken = {one.target.in_minio for one in cluster.all_backups}  # GEN-BKP-033
     places = {backup.target.bucket: (*at, "to", "bucket") for at, backup in reversed(_backups(cluster))}
     held = {name: at for name, at in places.items() if name not in taken}
     for at, user in users(cluster):

@@ -31,6 +31,17 @@ class BackupTarget(Section, frozen=True, kw_only=True):
     bucket: BucketName
 
 
+class CopyTarget(BackupTarget, frozen=True, kw_only=True):
+    """A bucket of MinIO (`storage.objects.buckets`), or with `at` one of a service outside (`storage.elsewhere`)."""
+
+    at: Name | None = None
+
+    @property
+    def in_minio(self) -> str | None:
+        """The bucket, where it is one of MinIO."""
+        return self.bucket if self.at is None else None
+
+
 class Drill(Section, frozen=True, kw_only=True):
     """A backup tried on a schedule (UTC): at most `objects` of it, of a volume files, together at most `bytes` large,
     are brought back and compared with what was backed up. They are the newest one and others drawn by lot.
@@ -57,12 +68,13 @@ class Backup(Section, frozen=True, kw_only=True):
     """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
     `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
     deleted in the source stays in the target: where changes are `new-keys` it grows until it is full, where they are
-    `rewritten` old versions go.
+    `rewritten` old versions go. A user of its bucket with `access: retention` hides what is gone, and the bucket then
+    removes it as it does old versions; it extends locks, too.
     """
 
     name: Name
     source: BackupSource = field(name="from")
-    target: BackupTarget = field(name="to")
+    target: CopyTarget = field(name="to")
     schedule: Cron
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
     size: Quantity
@@ -89,10 +101,10 @@ class Backup(Section, frozen=True, kw_only=True):
 
 class EtcdBackup(Section, frozen=True, kw_only=True):
     """Snapshots of etcd: each control-plane node takes one every so many hours (UTC), proves it and encrypts it to
-    `site.escrow.recipients`; the newest goes to a bucket of MinIO. A snapshot holds every Secret of the cluster.
+    `site.escrow.recipients`; the newest goes to a bucket. A snapshot holds every Secret of the cluster.
     """
 
-    target: BackupTarget = field(name="to")
+    target: CopyTarget = field(name="to")
     every_hours: Literal[1, 2, 3, 4, 6, 8, 12, 24] = 6
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 14
     suspended: bool = False
@@ -115,11 +127,11 @@ class EtcdBackup(Section, frozen=True, kw_only=True):
 
 
 class ZabbixBackup(Section, frozen=True, kw_only=True):
-    """Dumps of Zabbix's database to a bucket of MinIO, on a schedule (UTC), each read back and counted. A dump holds
+    """Dumps of Zabbix's database to a bucket, on a schedule (UTC), each read back and counted. A dump holds
     the tokens that Zabbix has, in plain. Without `history` hosts, alerts and settings are dumped, and no values.
     """
 
-    target: BackupTarget = field(name="to")
+    target: CopyTarget = field(name="to")
     schedule: Cron = "30 16 * * *"
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 14
     history: bool = True

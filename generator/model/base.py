@@ -106,4 +106,12 @@ Download = Annotated[str, Meta(pattern=rf"^https://{_IN_URL}{_END}", description
 ChartRepository = Annotated[
     str, Meta(pattern=rf"^(https?|oci)://{_IN_URL}{_END}", description="a chart repository, https:// or oci://")
 ]
+Service = Annotated[
+    str,
+    Meta(
+        pattern=rf"^https://{_HOST_LABEL}(\.{_HOST_LABEL})*(:[0-9]{{1,5}})?{_END}",
+        max_length=253,
+        description="https:// and a host in lower case, with its port where it is not 443, and nothing behind",
+    ),
+]
 Duration = Annotated[str, Meta(pattern=r"^[1-9][0-9]*[smhd]$(?!\n)", description="as in 30s, 15m, 2h, 7d")]

@@ -1,11 +1,10 @@
 """The room that buckets have which are brought back beside what is in a store of Ceph."""
 
-from collections.abc import Iterator
-
 from generator.model.backup import Backup
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
+from generator.model.retention import bounded, kept_room, old_days, target_of
 from generator.model.storage import CephObjectStore, CephPool
 
 
@@ -29,19 +28,17 @@ def pool_holds(cluster: Cluster, pool: CephPool) -> int:
 
 def restore_room(cluster: Cluster, store: CephObjectStore) -> Quantity:
     """Return what restored buckets of a store may take together: one restore of each of its backups, whole, which has
-    all that was ever copied, and no more than the store holds.
+    all that is in it, and no more than the store holds.
     """
     needed = sum(_most(cluster, one) for one in backups_of(cluster, store))
     return Quantity.of(min(needed, store_holds(cluster, store) or needed))
 
 
 def _most(cluster: Cluster, backup: Backup) -> int:
-    """Return what a backup can come to hold: nothing ends what was deleted in the source, only the bucket's quota."""
-    quotas = dict(_quotas(cluster))
-    return quotas.get(backup.target.bucket) or backup.size.value + backup.keep_days * backup.daily_change.value
-
-
-def _quotas(cluster: Cluster) -> Iterator[tuple[str, int]]:
-    for bucket in cluster.storage.objects.buckets if cluster.storage.objects else ():
-        if bucket.quota:
-            yield bucket.name, bucket.quota.value
+    """Return what a backup can come to hold: its quota, or, where somebody hides what is gone, what it keeps then."""
+    bucket = target_of(cluster, backup)
+    quota = bucket.quota.value if bucket and bucket.quota else 0
+    if bucket and bounded(cluster, backup):
+        needed = kept_room(backup, old_days(bucket))
+        return min(quota or needed, needed)
+    return quota or kept_room(backup, backup.keep_days)

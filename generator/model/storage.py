@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import Folder, Host, Line, Name, Positive, Section
+from generator.model.base import Folder, Host, Line, Name, Positive, Section, Service
 from generator.model.quantity import Quantity
 
 BucketName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$(?!\n)", description="an S3 bucket name")]
@@ -115,13 +115,13 @@ class Bucket(Section, frozen=True, kw_only=True):
 
 
 class ObjectUser(Section, frozen=True, kw_only=True):
-    """A user of MinIO with one right on some buckets; `backup` may write and read and never delete. Its keys are in the
-    namespace of a `team`, too.
+    """A user of MinIO with one right on some buckets; `backup` may write and read and never delete, `retention` may
+    read, hide what is there and extend its lock. Its keys are in the namespace of a `team`, too.
     """
 
     name: Name
     buckets: tuple[BucketName, ...]
-    access: Literal["read", "write", "backup"] = "read"
+    access: Literal["read", "write", "backup", "retention"] = "read"
     team: Name | None = None
 
 
@@ -180,11 +180,27 @@ class Dataset(Section, frozen=True, kw_only=True):
     readers: tuple[Name, ...] = ()
 
 
+class Elsewhere(Section, frozen=True, kw_only=True):
+    """An S3 service outside the cluster, for backups: its address, and its `region` where it has one. `ca` is the
+    certificate (PEM) of who signed its own; else `site.ca` is trusted, and what any system trusts. `room` is how much
+    it takes of this cluster. Buckets there, their versions, locks and ends are the service's own.
+    """
+
+    name: Name
+    url: Service
+    region: Line | None = None
+    ca: str | None = None
+    room: Quantity | None = None
+
+
 class Storage(Section, frozen=True, kw_only=True):
-    """The storage tiers; each may be absent. `datasets` lie on Ceph or NFS, for several teams."""
+    """The storage tiers; each may be absent. `datasets` lie on Ceph or NFS, for several teams; `elsewhere` is not the
+    cluster's own.
+    """
 
     scratch: Scratch | None = None
     ceph: Ceph | None = None
     objects: Objects | None = None
     nfs: Nfs | None = None
     datasets: tuple[Dataset, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()

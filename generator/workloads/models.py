@@ -100,7 +100,7 @@ def _known(place: Place, bucket: str) -> tuple[str, Opener | None]:
         hint = suggest(bucket, places, f"there are {', '.join(places) or 'none'}")
         raise UsageError(f"{place.cluster.name} has no bucket {bucket}; {hint}")
     for user in storage.objects.users if storage.objects else ():
-        if user.team == place.team.name and bucket in user.buckets and user.access != "backup":
+        if user.team == place.team.name and bucket in user.buckets and user.access not in {"backup", "retention"}:
             return places[bucket], Opener(user_secret(user.name), KEYS)
     return places[bucket], None
 

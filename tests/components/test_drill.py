@@ -10,6 +10,7 @@ from generator.components.static import read_text
 from generator.components.workflows.backup import scripts
 from generator.components.workflows.backup import workflow_template as backup_template
 from generator.components.workflows.drill import GOOD, NEWEST, workflow_template
+from generator.components.workflows.targets import WAY
 from generator.model.quantity import Quantity
 
 SPEC: dict[str, Any] = workflow_template()["spec"]
@@ -32,7 +33,7 @@ def test_the_steps_are_the_scripts_phases_in_order() -> None:
 def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", SCRIPT + SHARED)) | {"SAMPLE"}
     for phase, others in (("prove", RECORD), ("record", PROVE)):
-        given = {one["name"] for one in STEPS[phase]["container"]["env"]} - {"HOME"}
+        given = {one["name"] for one in STEPS[phase]["container"]["env"]} - {"HOME", *WAY.values()}
         assert given == read - NOT_GIVEN - others
 
 

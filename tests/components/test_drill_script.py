@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bucketpair import COUNTED, Pair, Source, await_ready
+from bucketpair import COUNTED, Pair, Source, Trusted, await_ready
 from minioserver import ROOT_USER, Server, certificates
 
 from generator.components.minio.settings import READ, READ_BUCKET
@@ -30,7 +30,7 @@ WRITTEN = dict.fromkeys(("OBJECTS", "BYTES", "PROVEN", "UNKNOWN", "SECONDS_TAKEN
 class Site(Pair):
     """A backed-up bucket, its backup, and the script that tries it."""
 
-    def __init__(self, source: Source, target: Server, folder: Path, name: str) -> None:
+    def __init__(self, source: Source, target: Trusted, folder: Path, name: str) -> None:
         super().__init__(source, target, folder, name)
         self.keys["READER"] = self.keys["TARGET"]
         self.told: dict[str, str] = {}

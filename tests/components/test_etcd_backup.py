@@ -18,6 +18,7 @@ from generator.components.kube_prometheus_stack.alerts import backups_missed
 from generator.components.kubeadm.etcd_snapshots import GROUP, SNAPSHOTS, restore_files, snapshot_files
 from generator.components.workflows.backup import workflow_template as of_buckets
 from generator.components.workflows.scheduled import BACKUP, label
+from generator.components.workflows.targets import WAY
 from generator.components.zabbix.hosts import services
 from generator.layout.bootstrap import bootstrap
 from generator.live.status.last_backups import last_backups
@@ -86,11 +87,11 @@ def test_the_script_on_the_nodes_lets_this_pod_in(ml50: Cluster) -> None:
 def test_each_script_gets_every_variable_it_reads() -> None:
     data = scripts()["data"]
     for step, name in ((STEP, "upload.sh"), (LOOK, "look.sh")):
-        text = data["client.sh"] + data[name]
+        text = data["client.sh"] + data[name] + (data["ready.sh"] if "ready.sh" in data[name] else "")
         # Only who calls `configure` of client.sh needs a folder for what it writes.
         own = {"BASH_REMATCH", "BASH_SOURCE"} | (set() if "\nconfigure " in data[name] else {"MC_CONFIG_DIR"})
         read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", text)) - own
-        given = {one["name"] for one in step["container"]["env"]} - {"HOME"}
+        given = {one["name"] for one in step["container"]["env"]} - {"HOME", *WAY.values()}
         assert read <= given
         # In sums names stand alone; FROM of the upload is made of NODE.
         assert not [one for one in given if not re.search(rf"\b{one}\b", f"{text} {yaml.safe_dump(step)}")]

@@ -8,6 +8,7 @@ import pytest
 from generator.components.static import read_text
 from generator.components.workflows.backup import scripts, workflow_template
 from generator.components.workflows.restore import workflow_template as restore_template
+from generator.components.workflows.targets import WAY
 
 GIVEN = {
     name: name
@@ -35,7 +36,7 @@ def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", SHARED + SCRIPT)) - {"BASH_REMATCH"}
     read.remove("BASH_SOURCE")
     for phase in PHASES:
-        given = {variable["name"] for variable in STEPS[phase]["container"]["env"]} - {"HOME"}
+        given = {variable["name"] for variable in STEPS[phase]["container"]["env"]} - {"HOME", *WAY.values()}
         expected = read - ({"WHEN"} if phase == "precheck" else set())
         # The first step is told who the owner is: whether there will be keys for the switch.
         hidden = {"precheck": {"LIVE_SECRET_KEY"}, "switch": set[str]()}

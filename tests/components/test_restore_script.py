@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from bucketpair import Pair, Source, await_ready
+from bucketpair import Pair, Source, Trusted, await_ready
 from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 
 from generator.components.minio.settings import READ, READ_BUCKET
@@ -33,7 +33,7 @@ MAKE = [
 class Site(Pair):
     """A backed-up bucket, its backup, and the script that brings it back. The first server is the live side."""
 
-    def __init__(self, source: Source, target: Server, folder: Path, name: str) -> None:
+    def __init__(self, source: Source, target: Trusted, folder: Path, name: str) -> None:
         super().__init__(source, target, folder, name)
         self.into, self.switch, self.at, self.when = f"{name}-restored", "none", "", ""
         self.keys |= {"RESTORE": self.keys["SOURCE"], "LIVE": self.keys["SOURCE"]}

@@ -16,6 +16,7 @@ from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.workflows import workflows
 from generator.components.workflows.backup import workflow_template
 from generator.components.workflows.drill import workflow_template as drill_template
+from generator.components.workflows.targets import AUTHORITIES
 from generator.model.backup import Drill
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
@@ -85,7 +86,7 @@ def test_a_schedule_gives_just_what_the_template_lacks(ml50: Cluster) -> None:
     template = workflow_template()
     without = {one["name"] for one in template["spec"]["arguments"]["parameters"] if "value" not in one}
     for schedule in schedules(ml50):
-        assert arguments(schedule).keys() == without
+        assert arguments(schedule).keys() == without | {"retention-secret", "lock-days"}
         assert schedule["spec"]["workflowSpec"]["workflowTemplateRef"]["name"] == template["metadata"]["name"]
         # Argo refuses more in its strict mode.
         assert schedule["spec"]["workflowSpec"].keys() == {"workflowTemplateRef", "arguments"}
@@ -131,6 +132,16 @@ def test_the_writer_is_a_user_of_minio_that_cannot_delete(ml50: Cluster) -> None
     assert {arguments(schedule)["target-secret"] for schedule in schedules(ml50)} == {"minio-user-backup-writer"}
 
 
+def test_a_user_of_its_own_hides_and_locks_for_the_days_of_the_bucket(ml50: Cluster) -> None:
+    given = [arguments(schedule) for schedule in schedules(ml50)]
+    assert {one["retention-secret"] for one in given} == {"minio-user-backup-keeper"}
+    assert [one["lock-days"] for one in given] == ["30", "7"]
+    (ours,) = [one for one in installed(ml50).secrets if one.name == "minio-user-backup-keeper"]
+    assert ours.copy_of == "minio/minio-user-backup-keeper"
+    nobody = with_users(ml50, access="backup")
+    assert all("retention-secret" not in arguments(one) for one in schedules(nobody))
+
+
 def test_a_secret_is_declared_once(ml50: Cluster) -> None:
     components = [installed(ml50), ceph_cluster(ml50), minio(ml50)]
     names = [(s.namespace, s.name) for component in components for s in component.secrets]
@@ -172,7 +183,9 @@ def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
     assert selected <= template["spec"]["podMetadata"]["labels"].items()
     assert policy["spec"]["ingress"] == []
     (ca,) = [volume for volume in template["spec"]["volumes"] if volume["name"] == "ca"]
-    assert ca["secret"]["secretName"] == certificate["spec"]["secretName"]
+    own, others = ca["projected"]["sources"]
+    assert own["secret"]["name"] == certificate["spec"]["secretName"]
+    assert others["configMap"] == {"name": AUTHORITIES, "optional": True}
 
 
 def test_each_backup_is_tried_once_a_week_and_not_when_it_runs(ml50: Cluster) -> None:

@@ -18,7 +18,7 @@ from generator.components.zabbix_backup import DEFINITION, FILES, scripts, zabbi
 from generator.components.zabbix_backup.names import NAMESPACE
 from generator.day2.workflows.operations import namespaces
 from generator.live.status.last_backups import last_backups
-from generator.model.backup import BackupTarget, ZabbixBackup
+from generator.model.backup import CopyTarget, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.storage import ObjectUser
 
@@ -182,7 +182,7 @@ def test_no_other_user_of_the_cluster_reaches_its_bucket(ml50: Cluster, user: st
 
 
 def test_two_intervals_are_too_old() -> None:
-    assert ZabbixBackup(target=BackupTarget(bucket="dumps"), schedule="0 */12 * * *").too_old == 24 * 3600
+    assert ZabbixBackup(target=CopyTarget(bucket="dumps"), schedule="0 */12 * * *").too_old == 24 * 3600
 
 
 def test_every_script_is_in_the_config_map() -> None:

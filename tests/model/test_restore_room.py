@@ -28,10 +28,18 @@ def with_buckets(cluster: Cluster, *buckets: Bucket) -> Cluster:
     return structs.replace(cluster, storage=structs.replace(cluster.storage, objects=objects))
 
 
+def without_users(cluster: Cluster) -> Cluster:
+    assert cluster.storage.objects
+    objects = structs.replace(cluster.storage.objects, users=())
+    return structs.replace(cluster, storage=structs.replace(cluster.storage, objects=objects))
+
+
 def test_it_is_all_that_the_backups_can_come_to_hold(ml50: Cluster) -> None:
-    assert str(restore_room(ml50, store(ml50))) == "500T"
-    # 150T and 30 days of 2T, 100T and 7 days of 8T.
-    assert str(restore_room(with_buckets(ml50), store(ml50))) == "366T"
+    # 150T and 30 days of 2T, 100T and 7 days of 8T, each and two days that they go late.
+    assert str(restore_room(ml50, store(ml50))) == "386T"
+    assert str(restore_room(with_buckets(ml50), store(ml50))) == "386T"
+    # Nobody hides what is gone: the buckets' quotas.
+    assert str(restore_room(without_users(ml50), store(ml50))) == "500T"
 
 
 def test_it_is_no_more_than_the_store_holds(ml50: Cluster) -> None:
@@ -43,5 +51,5 @@ def test_it_is_no_more_than_the_store_holds(ml50: Cluster) -> None:
 def test_the_user_that_restores_has_it_as_its_quota(ml50: Cluster) -> None:
     users = [one for one in ceph_cluster(ml50).objects if one["kind"] == "CephObjectStoreUser"]
     quotas = {one["metadata"]["name"]: one["spec"].get("quotas") for one in users}
-    assert quotas["datasets-restore"] == {"maxSize": "500T"}
+    assert quotas["datasets-restore"] == {"maxSize": "386T"}
     assert quotas["datasets-backup-reader"] is None

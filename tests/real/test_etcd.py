@@ -5,6 +5,7 @@ import json
 import shutil
 import signal
 import subprocess
+import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from etcdsite import Machine, Site, fill, healthy, site
+from minioserver import program
 
 pytestmark = pytest.mark.real
 
@@ -48,6 +50,22 @@ def test_a_snapshot_is_taken_proved_and_encrypted(one: Site) -> None:
     assert (file.stat().st_mode & 0o777, file.stat().st_gid) == (0o640, 8737)
 
 
+def test_the_keys_of_its_time_lie_beside_a_snapshot_and_encrypted(one: Site) -> None:
+    (machine,) = one.machines
+    (machine.root / "etc/kubernetes/enc").mkdir()
+    (machine.root / "etc/kubernetes/enc/encryption.yaml").write_text("the key of Secrets")
+    time.sleep(1.1)
+    assert machine.snapshot().returncode == 0
+    newest = max(machine.out.glob("*.keys.age"))
+    assert newest.name.replace("keys.age", "db.age") == max(machine.out.glob("*.db.age")).name
+    assert (newest.stat().st_mode & 0o777, newest.stat().st_gid) == (0o640, 8737)
+    plain, sealed = machine.root / "keys.tar", newest.read_bytes()
+    subprocess.run([program("age"), "--decrypt", "-i", one.identity, "-o", plain, newest], check=True)
+    with tarfile.open(plain) as held:
+        assert {"pki/etcd/ca.key", "pki/etcd/server.key", "enc/encryption.yaml"} <= {*held.getnames()}
+    assert b"the key of Secrets" not in sealed
+
+
 def test_the_newest_are_kept_and_what_is_not_whole_goes(one: Site) -> None:
     (machine,) = one.machines
     (machine.out / "20200101T000000Z.db.age").write_text("of a run that was killed")
@@ -57,8 +75,7 @@ def test_the_newest_are_kept_and_what_is_not_whole_goes(one: Site) -> None:
         done = machine.snapshot(KEEP="2")
         assert done.returncode == 0, done.stderr
     names = sorted(file.name for file in machine.out.iterdir())
-    assert len(names) == 4
-    assert [name.split(".", 1)[1] for name in names] == ["db.age", "json"] * 2
+    assert [name.split(".", 1)[1] for name in names] == ["db.age", "json", "keys.age"] * 2
     assert len(records(machine)) == 2
 
 
@@ -108,7 +125,7 @@ def test_without_room_older_ones_go_and_the_newest_two_stay(one: Site) -> None:
         assert done.returncode == 1
         assert "three times that must be free. The newest 2 snapshots stay" in done.stderr
         assert sorted(file.stem for file in machine.out.glob("*.json")) == before[-2:]
-        assert len([*machine.out.iterdir()]) == 4
+        assert len([*machine.out.iterdir()]) == 6
     (machine.tools / "df").unlink()
 
 
@@ -149,7 +166,7 @@ def test_what_failed_runs_left_goes_with_the_next_run_also_if_it_fails(one: Site
     done = machine.snapshot()
     (machine.tools / "ctr").unlink()
     assert done.returncode == 1
-    assert sorted(file.name for file in machine.out.iterdir()) == [f"{name}.db.age", f"{name}.json"]
+    assert sorted(file.name for file in machine.out.iterdir()) == [f"{name}.db.age", f"{name}.json", f"{name}.keys.age"]
 
 
 def test_a_run_whose_encryption_fails_leaves_nothing(one: Site) -> None:
@@ -160,7 +177,7 @@ def test_a_run_whose_encryption_fails_leaves_nothing(one: Site) -> None:
     )
     done = machine.snapshot()
     (machine.tools / "age").unlink()
-    assert "age did not encrypt it" in done.stderr
+    assert "age did not encrypt" in done.stderr
     assert sorted(machine.out.iterdir()) == before
 
 

@@ -63,6 +63,7 @@ class Pod:
             "MAX_AGE": "900",
             "TARGET_URL": self.server.url,
             "TARGET_BUCKET": BUCKET,
+            "PLACE": "",
             "TARGET_ACCESS_KEY": USER,
             "TARGET_SECRET_KEY": PASSWORD,
             "READY_SECONDS": "20",
@@ -135,6 +136,9 @@ def test_what_is_brought_there_comes_back_also_an_older_one(pod: Pod) -> None:
     first = brought(pod, older, "older")
     assert b"of the second" not in first.read_bytes()
     assert b"pod 7" in first.read_bytes()
+    keys = pod.folder / "keys.age"
+    pod.mc("cp", f"target/{BUCKET}/etcd/keys.age", str(keys))
+    assert keys.read_bytes() == max(pod.machine.out.glob("*.keys.age")).read_bytes()
     one, two = pod.records()
     assert int(str(one["revision"])) < int(str(two["revision"]))
     assert two == json.loads(max(pod.machine.out.glob("*.json")).read_text())
@@ -166,8 +170,8 @@ def test_an_older_snapshot_is_not_put_over_a_newer_one(pod: Pod) -> None:
         ("old", "the newest of node cp-1 is of 2"),
         ("none", "node cp-1 has nothing to bring: `systemctl status etcd-snapshot` there"),
         ("damaged", "is not as it was taken"),
-        ("keys", "the copy is not whole"),
-        ("bucket", "the copy is not whole"),
+        ("keys", "the copy of the keys is not whole"),
+        ("bucket", "the copy of the keys is not whole"),
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_is_recorded(pod: Pod, wrong: str, why: str) -> None:
@@ -198,7 +202,7 @@ def test_a_connection_that_breaks_while_it_is_read_back_is_no_damage(pod: Pod) -
     """Between the script and the real client: the first time that the snapshot is read, it breaks off."""
     tool = pod.bin / "mc"
     tool.unlink()
-    breaking = f'case "$*" in "cat target/"*) {program("mc")} "$@" | head -c 100; exit 1 ;; esac'
+    breaking = f'case "$*" in "cat target/"*snapshot*) {program("mc")} "$@" | head -c 100; exit 1 ;; esac'
     tool.write_text(f'#!/bin/sh\nPATH=/usr/bin:/bin\n{breaking}\nexec {program("mc")} "$@"\n')
     tool.chmod(0o755)
     done = pod.upload()
@@ -234,7 +238,7 @@ def test_of_the_clusters_users_the_writer_alone_reaches_them_and_nothing_else(po
             if allowed(pod, user.name, "cat" if place[-1] != "/" else "ls", place)
         }
     assert reached.pop("etcd-writer") == {SNAPSHOT, f"target/{BUCKET}/_gen/backups/etcd/"}
-    assert {name for name, places in reached.items() if places} == {"backup-writer", "restore-reader"}
+    assert {name for name, places in reached.items() if places} == {"backup-writer", "backup-keeper", "restore-reader"}
     assert {place for places in reached.values() for place in places} == {"target/datasets-backup/one"}
 
 

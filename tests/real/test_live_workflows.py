@@ -30,9 +30,11 @@ NOT_HERE = {"Certificate"}
 """Kinds that nobody defines here."""
 READER, WRITER = "rook-ceph-object-user-datasets-datasets-backup-reader", "minio-user-backup-writer"
 RESTORER, RESTORE_READER = "rook-ceph-object-user-datasets-datasets-restore", "minio-user-restore-reader"
-READS = "only-to-read-backups"
+KEEPER = "minio-user-backup-keeper"
+READS, KEEPS = "only-to-read-backups", "only-to-hide-and-lock"
 OWNER = "datasets"
 """The Secret of the bucket's claim."""
+STEPS = ("precheck", "mirror", "verify", "record", "keep")
 COMPONENTS = ("workflows", "etcd-backup")
 ACCOUNTS = (*(f"{NAMESPACE}:{name}" for name in ("backup", "restore", "drill")), f"{ETCD}:etcd-backup")
 
@@ -74,20 +76,21 @@ def site() -> Iterator[Site]:
             ready(made)
             made.mc("mb", "source/datasets")
             made.mc("mb", "--with-lock", "target/datasets-backup")
-            a_reader(made, cluster)
+            a_user(made, cluster, RESTORE_READER, "reads-backups", READS)
+            a_user(made, cluster, KEEPER, "keeps-backups", KEEPS)
             yield made
 
 
-def a_reader(site: Site, cluster: Cluster) -> None:
-    """Make who brings backups back, with the rights that MinIO's setup gives it."""
+def a_user(site: Site, cluster: Cluster, secret: str, key: str, password: str) -> None:
+    """Make who brings backups back, or who hides and locks, with the rights that MinIO's setup gives it."""
     assert cluster.storage.objects
-    (user,) = [one for one in cluster.storage.objects.users if user_secret(one.name) == RESTORE_READER]
+    (user,) = [one for one in cluster.storage.objects.users if user_secret(one.name) == secret]
     rights = site.folder / "policy.json"
-    rights.write_text(json.dumps(policy(user)))
-    site.mc("admin", "user", "add", "target", "reads-backups", READS)
-    site.mc("admin", "policy", "create", "target", "reads-backups", str(rights))
-    site.mc("admin", "policy", "attach", "target", "reads-backups", "--user", "reads-backups")
-    site.secret(RESTORE_READER, accessKey="reads-backups", secretKey=READS)
+    rights.write_text(json.dumps(policy(user, cluster.storage.objects.buckets)))
+    site.mc("admin", "user", "add", "target", key, password)
+    site.mc("admin", "policy", "create", "target", key, str(rights))
+    site.mc("admin", "policy", "attach", "target", key, "--user", key)
+    site.secret(secret, accessKey=key, secretKey=password)
 
 
 def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
@@ -96,7 +99,7 @@ def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
     time.sleep(1.1)
     done = site.backup()
     assert done.returncode == 0, done.stdout + done.stderr
-    for step in ("precheck", "mirror", "verify", "record"):
+    for step in STEPS:
         assert f"✔ {step} Succeeded" in done.stdout, done.stdout
     assert site.mc("cat", "target/datasets-backup/a folder/7 한글.txt") == "object 7"
     name = run_of(done)
@@ -107,9 +110,7 @@ def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
     assert name in listed.stdout, listed.stderr
     assert "backup-checkpoints" in listed.stdout
     steps = shown(site, name)["steps"]
-    assert [(one["name"], one["phase"]) for one in steps] == [
-        (step, "Succeeded") for step in ("precheck", "mirror", "verify", "record")
-    ]
+    assert [(one["name"], one["phase"]) for one in steps] == [(step, "Succeeded") for step in STEPS]
 
 
 def test_what_failed_is_told_and_done_once_more(site: Site) -> None:
@@ -144,8 +145,25 @@ def test_a_source_that_shrank_is_a_verdict_that_a_parameter_lifts(site: Site) ->
     assert refused.returncode == 1, refused.stdout
     lines = site.gen("logs", run_of(refused)).stdout
     assert "FAILED: the source shrank by more than 20 %" in lines
+    assert "a folder/" in copies(site)
     meant = site.backup("-p", "shrink-percent=100")
     assert meant.returncode == 0, meant.stdout
+    assert "hid 30 objects" in site.gen("logs", run_of(meant)).stdout
+    assert "a folder/" not in copies(site)
+
+
+def copies(site: Site) -> str:
+    """Return what the backup's bucket shows."""
+    return site.mc("ls", "--recursive", "target/datasets-backup")
+
+
+def test_keys_that_were_not_made_yet_are_told_and_the_copy_is_good(site: Site) -> None:
+    assert site.api.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/secrets/{KEEPER}")[0] == 200
+    done = site.backup()
+    site.secret(KEEPER, accessKey="keeps-backups", secretKey=KEEPS)
+    assert done.returncode == 1, done.stdout
+    assert "✔ record Succeeded" in done.stdout
+    assert "the keys that hide and lock are not there: run `gen bootstrap`" in done.stdout, done.stdout
 
 
 def test_wrong_words_are_answered_and_nothing_begins(site: Site) -> None:
@@ -280,7 +298,7 @@ def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
 
 def test_no_secret_is_told(site: Site) -> None:
     """After all others: in no parameter, result, log, annotation or event of all these runs."""
-    assert {ROOT_PASSWORD, READS, "another-secret-key"} <= site.secrets
+    assert {ROOT_PASSWORD, READS, KEEPS, "another-secret-key"} <= site.secrets
     places = [*stored(site.api), *written(site.folder)]
     for where, words in (("pod-logs/", "copied 30 obj"), ("/workflows", "shrink-percent"), ("audit.log", '"listed"')):
         assert any(where in place and words in text for place, text in places), where

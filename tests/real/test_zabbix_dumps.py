@@ -108,6 +108,7 @@ class Place:
             "SINCE": str(int(time.time()) - 60),
             "MAX_AGE": "0",
             "TARGET_URL": self.server.url,
+            "PLACE": "",
             "TARGET_BUCKET": BUCKET,
             "TARGET_ACCESS_KEY": USER,
             "TARGET_SECRET_KEY": PASSWORD,

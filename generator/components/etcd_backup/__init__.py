@@ -1,5 +1,5 @@
-"""Snapshots of etcd on their way to MinIO. The control-plane nodes take them, prove them and encrypt them by themselves
-(`kubeadm/etcd_snapshots.py`): no pod has a key of etcd, and none sees a snapshot in plain.
+"""Snapshots of etcd on their way to a bucket. The control-plane nodes take them, prove them and encrypt them by
+themselves (`kubeadm/etcd_snapshots.py`): no pod has a key of etcd, and none sees a snapshot in plain.
 """
 
 import json
@@ -8,12 +8,13 @@ from generator.components.component import Component, Manifest, Namespace, Opera
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.etcd_backup.names import LABELS, NAMESPACE
 from generator.components.issuers import signed
-from generator.components.minio.settings import CLIENT_IMAGE, client_image, copied_keys, user_secret
+from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.parts import tolerations
 from generator.components.static import read_objects, read_text
-from generator.components.workflows import writer
 from generator.components.workflows.scheduled import cron_workflow, given
-from generator.components.workflows.steps import image_operations, patch_of, reaching_minio
+from generator.components.workflows.steps import image_operations, patch_of, reaching_minio, way
+from generator.components.workflows.targets import authorities, keys, reached, target
+from generator.model.backup import EtcdBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 
@@ -25,11 +26,11 @@ def etcd_backup(cluster: Cluster) -> Component:
     return Component(
         name=DEFINITION.name,
         tier=DEFINITION.tier,
-        summary="Encrypted snapshots of etcd, brought to MinIO",
+        summary="Encrypted snapshots of etcd, brought to a bucket",
         version="v1",
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         base=read_objects("etcd_backup/base.yaml"),
-        objects=tuple(schedule(cluster)),
+        objects=(*schedule(cluster), *authorities(cluster, items(cluster), LABELS, NAMESPACE)),
         patches=own_template(cluster),
         operations=(Operation(name="etcd-backup", templates=(workflow_template(), scripts())),),
         needs=("argo-workflows", "issuers", "minio"),
@@ -41,8 +42,9 @@ def workflow_template() -> Manifest:
     """Return the WorkflowTemplate, with the catalogue's image and MinIO's address."""
     (made,) = read_objects("etcd_backup/template.yaml")
     order, *steps = made["spec"]["templates"]
-    steps = [{**step, "container": {"image": CLIENT_IMAGE, **step["container"]}} for step in steps]
-    return reaching_minio({**made, "spec": {**made["spec"], "templates": [order, *steps]}}, "target-url")
+    upload, *others = ({**step, "container": {"image": CLIENT_IMAGE, **step["container"]}} for step in steps)
+    upload["container"]["env"] = [*upload["container"]["env"], *way()]
+    return reaching_minio({**made, "spec": {**made["spec"], "templates": [order, upload, *others]}}, "target-url")
 
 
 def scripts() -> Manifest:
@@ -51,6 +53,7 @@ def scripts() -> Manifest:
         "upload.sh": "workflows/upload.sh",
         "look.sh": "etcd_backup/look.sh",
         "client.sh": "workflows/client.sh",
+        "ready.sh": "workflows/ready.sh",
     }
     return {
         "apiVersion": "v1",
@@ -63,15 +66,16 @@ def scripts() -> Manifest:
 def schedule(cluster: Cluster) -> list[Manifest]:
     """Return the CronWorkflow; none where nobody may write to the bucket, which a rule reports."""
     item = cluster.kubernetes.etcd.backup
-    user = writer(cluster, item) if item else None
-    if not item or not user:
+    to = target(cluster, item) if item else None
+    if not item or not to:
         return []
     arguments = {
         "name": item.name,
         "target-bucket": item.target.bucket,
-        "target-secret": user_secret(user.name),
+        "target-secret": to.writes,
         "max-age": str(item.too_old),
         "nodes": json.dumps([machine.name for machine in cluster.control_plane]),
+        **to.told("target-url", place=to.place),
     }
     spec = {"workflowTemplateRef": {"name": "etcd-backup"}, **given(arguments)}
     return [cron_workflow(item, NAMESPACE, LABELS, spec | {"tolerations": tolerations(cluster.control_plane)})]
@@ -87,12 +91,18 @@ def own_template(cluster: Cluster) -> tuple[Patch, ...]:
     return (patch_of(template, operations),) if operations else ()
 
 
+def items(cluster: Cluster) -> tuple[EtcdBackup, ...]:
+    """Return the backup that the file asks for."""
+    item = cluster.kubernetes.etcd.backup
+    return (item,) if item else ()
+
+
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     """Return what the pod reads."""
-    item = cluster.kubernetes.etcd.backup
-    user = writer(cluster, item) if item else None
-    keys = (copied_keys(user, NAMESPACE, DEFINITION.name),) if user else ()
-    return (*keys, signed("etcd-backup-client", NAMESPACE, DEFINITION.name))
+    return (
+        *keys(cluster, items(cluster), NAMESPACE, DEFINITION.name),
+        signed("etcd-backup-client", NAMESPACE, DEFINITION.name),
+    )
 
 
 def change_rules() -> tuple[ChangeRule, ...]:
@@ -106,8 +116,8 @@ DEFINITION = Definition(
     name="etcd-backup",
     tier=Tier.STORAGE,
     make=etcd_backup,
-    wanted=lambda cluster: cluster.kubernetes.etcd.backup and cluster.storage.objects,
-    absence="no snapshots of etcd go to MinIO",
+    wanted=lambda cluster: any(reached(cluster, one) for one in items(cluster)),
+    absence="no snapshots of etcd go to a bucket",
     namespaces=(NAMESPACE,),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=etcd-backup"),)),

@@ -3,7 +3,8 @@
 from generator.components.kubeadm.bootstrap_images import etcd_tag
 from generator.components.node_text import Escaped, NodeSet, Place, Template, Text, Word, joined, static, static_folder
 from generator.components.node_text import template as words
-from generator.components.workflows import writer
+from generator.components.workflows.targets import elsewhere, writer
+from generator.model.backup import EtcdBackup
 from generator.model.cluster import Cluster
 from generator.model.node_sets import node_set
 
@@ -19,6 +20,10 @@ RECIPIENT = Template("{key}\n")
 ENCRYPTED = Template(
     ", and `/etc/kubernetes/enc/encryption.yaml` of that time: with another key no Secret can\nbe read"
 )
+OF_USER = Template("the user {writer}: no other\nuser may read this bucket")
+GIVEN = Template("this bucket,\nwhich its owner gave: those in this cluster are lost with it")
+IN_MINIO = Template("MinIO")
+OUTSIDE = Template("{url}, which `mc` shall know as `{name}`")
 COPY = Template("scp -r etcd etcd.db root@{address}:/root/\n")
 
 
@@ -56,7 +61,7 @@ def restore_files(cluster: Cluster) -> dict[Place, Text]:
         "first": Word(machines[0].name),
         "address": Word(machines[0].address),
         "bucket": Word(backup.target.bucket),
-        "writer": Word(user.name if (user := writer(cluster, backup)) else "its-writer"),  # a rule tells of none
+        **_stored(cluster, backup),
         "image": Word(f"etcd:{etcd_tag(cluster)}"),
         "copy": joined(Text(COPY, address=Word(machine.address)) for machine in machines),
         "enc": joined(()) if cluster.kubernetes.encryption == "none" else Text(ENCRYPTED),
@@ -67,3 +72,16 @@ def restore_files(cluster: Cluster) -> dict[Place, Text]:
         Place("etcd", "restore.sh"): static("kubeadm/etcd_restore/restore.sh"),
         Place("etcd", "members"): joined(members),
     }
+
+
+def _stored(cluster: Cluster, backup: EtcdBackup) -> dict[str, Escaped | Text]:
+    """Return what the page says of the bucket: where it is, and whose keys read it."""
+    if place := elsewhere(cluster, backup):
+        return {
+            "there": Text(OUTSIDE, url=Word(place.url), name=Word(place.name)),
+            "alias": Word(place.name),
+            "whose": Text(GIVEN),
+        }
+    user = writer(cluster, backup)
+    whose = Text(OF_USER, writer=Word(user.name if user else "its-writer"))  # a rule tells of none
+    return {"there": Text(IN_MINIO), "alias": Word("minio"), "whose": whose}

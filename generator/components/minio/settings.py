@@ -1,6 +1,7 @@
 """What MinIO shall hold, as the files that `setup.sh` reads, and the Job that runs it."""
 
 import json
+from collections.abc import Iterable, Iterator
 
 from generator.components.component import Manifest, Secret, Turn
 from generator.components.minio import metrics, trial, volume_keys
@@ -34,9 +35,14 @@ FORMER = "formerAccessKey"
 # What each right may do with a bucket, and with its objects.
 RIGHTS = {
     "read": (READ_BUCKET, READ),
+    "retention": (READ_BUCKET, [*READ, *DELETE, "s3:GetObjectRetention"]),
     "backup": (READ_BUCKET + WRITE_BUCKET, READ + WRITE),
     "write": (READ_BUCKET + WRITE_BUCKET, READ + WRITE + DELETE),
 }
+
+
+WRITERS = {"backup", "write"}
+"""The rights with which objects are written."""
 
 
 def client_image(cluster: Cluster) -> str:
@@ -58,7 +64,7 @@ def setup_script() -> Manifest:
 def settings(cluster: Cluster, objects: Objects) -> Manifest:
     """Return buckets, users and their documents."""
     policies = {
-        **{user.name: policy(user) for user in objects.users},
+        **{user.name: policy(user, objects.buckets) for user in objects.users},
         **{volume_keys.user(one): volume_keys.policy(one) for one in cluster.volume_backups},
         **({metrics.USER: metrics.policy()} if metrics.watched(cluster) else {}),
     }
@@ -96,9 +102,9 @@ def lifecycle(bucket: Bucket) -> Manifest:
     return {"Rules": [rule]}
 
 
-def policy(user: ObjectUser) -> Manifest:
-    """Return what a user may do. The bucket and what is in it are two resources: `bucket/*` alone does not cover
-    the bucket (facts: storage 5.4).
+def policy(user: ObjectUser, known: Iterable[Bucket] = ()) -> Manifest:
+    """Return what a user may do, of the buckets that there are. The bucket and what is in it are two resources:
+    `bucket/*` alone does not cover the bucket (facts: storage 5.4).
     """
     on_bucket, on_objects = RIGHTS[user.access]
     buckets = [f"arn:aws:s3:::{name}" for name in user.buckets]
@@ -108,9 +114,31 @@ def policy(user: ObjectUser) -> Manifest:
         "Statement": [
             {"Effect": "Allow", "Action": on_bucket, "Resource": buckets},
             {"Effect": "Allow", "Action": on_objects, "Resource": objects},
-            *(volume_keys.kept_versions(objects, deletes=user.access == "write") if user.access != "read" else ()),
+            *(volume_keys.kept_versions(objects, deletes=user.access == "write") if user.access in WRITERS else ()),
+            *(retention_rights(objects, user, known) if user.access == "retention" else ()),
         ],
     }
+
+
+def retention_rights(objects: list[str], user: ObjectUser, known: Iterable[Bucket]) -> Iterator[Manifest]:
+    """Yield what who hides and locks may do beside: extend locks and not for ever, and never hide what a backup says of
+    itself. `keep.sh` asks for a day more than the bucket's; another is for clocks that differ, since MinIO counts a
+    day that has begun as one.
+    """
+    own = [f"arn:aws:s3:::{name}/_gen/*" for name in user.buckets]
+    yield {"Effect": "Deny", "Action": volume_keys.DELETE_VERSIONS, "Resource": objects}
+    yield {"Effect": "Deny", "Action": DELETE, "Resource": own}
+    for bucket in known:
+        if bucket.lock and bucket.name in user.buckets:
+            yield {
+                "Effect": "Allow",
+                "Action": ["s3:PutObjectRetention"],
+                "Resource": [f"arn:aws:s3:::{bucket.name}/*"],
+                "Condition": {
+                    "StringEquals": {"s3:object-lock-mode": ["COMPLIANCE"]},
+                    "NumericLessThanEquals": {"s3:object-lock-remaining-retention-days": [bucket.lock.days + 2]},
+                },
+            }
 
 
 def user_secret(name: str) -> str:

@@ -102,6 +102,7 @@ def rights_of(value: object) -> set[tuple[str, str]]:
     return {
         (str(action), str(resource))
         for one in sequence(dig(json_of(value), "Statement"))
+        if dig(one, "Effect") != "Deny"
         for action in sequence(dig(one, "Action"))
         for resource in sequence(dig(one, "Resource"))
     }

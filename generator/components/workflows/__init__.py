@@ -7,18 +7,19 @@ from generator.components.ceph_cluster.pools import rgw_url
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
-from generator.components.minio.layout import URL
-from generator.components.minio.settings import CLIENT_IMAGE, client_image, copied_keys, user_secret
+from generator.components.minio.settings import CLIENT_IMAGE, client_image, user_secret
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import backup, drill, restore
 from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
 from generator.components.workflows.steps import image_operations, patch_of
-from generator.model.backup import AnyBackup, Backup
+from generator.components.workflows.targets import Target, authorities, keys, reader, target, writer
+from generator.model.backup import Backup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.restore_room import restore_room
-from generator.model.storage import CephObjectStore, ObjectUser
+from generator.model.retention import keeper, target_of
+from generator.model.storage import CephObjectStore
 
 
 def workflows(cluster: Cluster) -> Component:
@@ -31,7 +32,12 @@ def workflows(cluster: Cluster) -> Component:
         summary="Operations: backups on a schedule, their drills, and their way back",
         version="v1",
         base=read_objects("workflows/base.yaml"),
-        objects=(*schedules(cluster), *drills(cluster), *restores(cluster)),
+        objects=(
+            *schedules(cluster),
+            *drills(cluster),
+            *restores(cluster),
+            *authorities(cluster, cluster.backups, backup.LABELS, NAMESPACE),
+        ),
         patches=own_image(cluster),
         operations=(
             Operation(name="backup", templates=(backup.workflow_template(), backup.scripts())),
@@ -49,59 +55,52 @@ def own_image(cluster: Cluster) -> tuple[Patch, ...]:
     return tuple(patch_of(template, image_operations(template, image)) for template in shared)
 
 
-def writer(cluster: Cluster, item: AnyBackup) -> ObjectUser | None:
-    """Return the MinIO user that writes this backup: the first who may write and not delete in its bucket; None
-    where the file has none, which a rule reports.
-    """
-    return _user(cluster, item, "backup")
-
-
-def reader(cluster: Cluster, item: Backup) -> ObjectUser | None:
-    """Return the MinIO user that a backup is brought back with: the first who may only read its bucket; else the
-    writer, who may read it as well.
-    """
-    return _user(cluster, item, "read") or writer(cluster, item)
-
-
-def _user(cluster: Cluster, item: AnyBackup, access: str) -> ObjectUser | None:
-    users = cluster.storage.objects.users if cluster.storage.objects else ()
-    return next((user for user in users if user.access == access and item.target.bucket in user.buckets), None)
-
-
-def whole(cluster: Cluster) -> Iterator[tuple[Backup, CephObjectStore, str, ObjectUser]]:
-    """Yield each backup that has both ends, with its store, its URL and its writer; a rule reports the others."""
+def whole(cluster: Cluster) -> Iterator[tuple[Backup, CephObjectStore, str, Target]]:
+    """Yield each backup that has both ends, with its store, its URL and where it goes; a rule reports the others."""
     ceph = cluster.storage.ceph
     stores = {store.name: store for store in ceph.object_stores} if ceph else {}
     for item in cluster.backups:
-        store, user = stores.get(item.source.store), writer(cluster, item)
-        if ceph and store and user:
-            yield item, store, rgw_url(ceph, store), user
+        store, to = stores.get(item.source.store), target(cluster, item)
+        if ceph and store and to:
+            yield item, store, rgw_url(ceph, store), to
 
 
 def schedules(cluster: Cluster) -> Iterator[Manifest]:
     """Yield the CronWorkflow of each backup that has both ends."""
-    for item, store, url, user in whole(cluster):
+    for item, store, url, to in whole(cluster):
         arguments = {
             "name": item.name,
             "source-url": url,
             "source-bucket": item.source.bucket,
             "source-secret": store_secret(store, backup_reader(store)),
             "target-bucket": item.target.bucket,
-            "target-secret": user_secret(user.name),
+            "target-secret": to.writes,
+            **to.told("target-url", place=to.place),
+            **retention(cluster, item),
         }
         yield schedule(item, arguments)
 
 
+def retention(cluster: Cluster, item: Backup) -> dict[str, str]:
+    """Return the arguments of what keeps a backup within its days."""
+    user, bucket = keeper(cluster, item), target_of(cluster, item)
+    if not (user and bucket):
+        return {}
+    lock = str(bucket.lock.days) if bucket.lock else ""
+    return {"retention-secret": user_secret(user.name), "lock-days": lock}
+
+
 def drills(cluster: Cluster) -> Iterator[Manifest]:
     """Yield the CronWorkflow that tries each backup: with keys that may only read it, where there are such."""
-    for item, _store, _url, user in whole(cluster):
+    for item, _store, _url, to in whole(cluster):
         arguments = {
             "name": item.name,
             "backup-bucket": item.target.bucket,
-            "backup-secret": user_secret((reader(cluster, item) or user).name),
-            "record-secret": user_secret(user.name),
+            "backup-secret": to.reads,
+            "record-secret": to.writes,
             "sample": str(item.drill.objects),
             "sample-bytes": str(item.drill.bytes.value),
+            **to.told("backup-url"),
         }
         spec = {"workflowTemplateRef": {"name": "drill"}, **given(arguments)}
         yield drill_workflow(item, NAMESPACE, drill.LABELS, spec)
@@ -109,17 +108,18 @@ def drills(cluster: Cluster) -> Iterator[Manifest]:
 
 def restores(cluster: Cluster) -> Iterator[Manifest]:
     """Yield the WorkflowTemplate that brings back each backup that has both ends."""
-    for item, store, url, user in whole(cluster):
+    for item, store, url, to in whole(cluster):
         given = {
             "name": item.name,
-            "backup-url": URL,
+            "backup-url": to.url,
             "backup-bucket": item.target.bucket,
-            "backup-secret": user_secret((reader(cluster, item) or user).name),
+            "backup-secret": to.reads,
             "ceph-url": url,
             "live-bucket": item.source.bucket,
             "live-secret": owner_secret(cluster, item.source.bucket),
             "restore-secret": store_secret(store, restorer(store)),
             "room": str(restore_room(cluster, store).value),
+            **to.ways,
         }
         yield restore.workflow_template(item.name, client_image(cluster), given)
 
@@ -132,10 +132,8 @@ def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     """Return what the pods read beside the readers' keys, which `ceph-cluster` declares."""
-    found = (user(cluster, item) for user in (writer, reader) for item in cluster.backups)
-    users = {user.name: user for user in found if user}
     return (
-        *(copied_keys(user, NAMESPACE, "workflows") for user in users.values()),
+        *keys(cluster, cluster.backups, NAMESPACE, "workflows", (writer, reader, keeper)),
         signed("backup-client", NAMESPACE, "workflows"),
     )
 
@@ -144,9 +142,10 @@ def change_rules() -> tuple[ChangeRule, ...]:
     """Return what changes of its objects mean."""
     from generator.components.workflows.changes import CHANGES  # noqa: PLC0415 - for those who compare
     from generator.components.workflows.drill_changes import DRILLS  # noqa: PLC0415 - as above
+    from generator.components.workflows.retention_changes import KEPT  # noqa: PLC0415 - as above
     from generator.components.workflows.stopping import STOPPING  # noqa: PLC0415 - as above
 
-    return (*CHANGES, *DRILLS, *STOPPING)
+    return (*CHANGES, *DRILLS, *KEPT, *STOPPING)
 
 
 DEFINITION = Definition(

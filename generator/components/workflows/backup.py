@@ -1,4 +1,4 @@
-"""The backup of a Ceph bucket to MinIO: copy, prove, record."""
+"""The backup of a Ceph bucket to MinIO: copy, prove, record, keep."""
 
 from functools import cache
 
@@ -11,7 +11,17 @@ from generator.components.workflows.steps import OF_BACKUP, reaching_minio, whol
 LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "workflows"}
 NEWEST = "argo_workflows_backup_last_success_seconds"
 """The metric of `backup.yaml`, with Argo Workflows' prefix: when the newest good run of the label `backup` began."""
-SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "drill.sh", "records.sh", "restore.sh")
+SCRIPTS = (
+    "backup.sh",
+    "buckets.sh",
+    "client.sh",
+    "drill.sh",
+    "guard.sh",
+    "keep.sh",
+    "ready.sh",
+    "records.sh",
+    "restore.sh",
+)
 """The scripts of backup, restore and drill, and what they share."""
 
 
@@ -19,8 +29,12 @@ SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "drill.sh", "records.sh", "re
 def workflow_template() -> Manifest:
     """Return the WorkflowTemplate: the order of the steps, then each step."""
     (made,) = read_objects("workflows/backup.yaml")
-    order, *steps = made["spec"]["templates"]
-    templates = [order, *(whole(step, OF_BACKUP, CLIENT_IMAGE) for step in steps)]
+    order, *steps, keep = made["spec"]["templates"]
+    templates = [
+        order,
+        *(whole(step, OF_BACKUP, CLIENT_IMAGE) for step in steps),
+        whole(keep, "workflows/keep-step.yaml", CLIENT_IMAGE),
+    ]
     return reaching_minio({**made, "spec": {**made["spec"], "templates": templates}}, "target-url")
 
 

@@ -6,6 +6,7 @@ from generator.components.component import Manifest
 from generator.components.static import read_objects
 from generator.components.workflows import backup
 from generator.components.workflows.steps import whole
+from generator.components.workflows.targets import WAY
 
 LABELS = {"app.kubernetes.io/name": "restore", "app.kubernetes.io/part-of": "workflows"}
 WHEN = "when"
@@ -28,7 +29,8 @@ def workflow_template(name: str, image: str, given: dict[str, str]) -> Manifest:
     (made,), shared = read_objects("workflows/restore.yaml"), backup.workflow_template()["spec"]
     order, *steps = made["spec"]["templates"]
     asked = {"at": "", "switch": "none", "sample": "32", "free": ""}
-    parameters = [{"name": "into"}, *({"name": key, "value": value} for key, value in (given | asked).items())]
+    told = dict.fromkeys(WAY, "") | given | asked
+    parameters = [{"name": "into"}, *({"name": key, "value": value} for key, value in told.items())]
     spec = {
         **made["spec"],
         "arguments": {"parameters": parameters},

@@ -20,7 +20,7 @@ complete() {
     || verdict "$backup/$records/$stamp.json is not a record of ours"
   ((objects >= BASH_REMATCH[1] - BASH_REMATCH[2])) \
     || verdict "of ${BASH_REMATCH[1]} objects that were proven at $WHEN the backup still holds $objects:" \
-      "older versions are kept for expireVersions days only. Ask for a later time"
+      "older versions are kept for some days only, as their bucket says. Ask for a later time"
 }
 
 # Sort the wanted objects by how they are in a bucket, as lines of key and version: missing, differing in size, and

@@ -1,10 +1,11 @@
 """The pods of operations that MinIO's client carries out: what a step says, and what all steps have in common."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from generator.components.component import Manifest, Patch
 from generator.components.minio.layout import URL
 from generator.components.static import read_objects
+from generator.components.workflows.targets import WAY
 
 OF_BACKUP = "workflows/backup-step.yaml"
 """What all steps of a backup have in common; those of other operations are secured so, and mount the same."""
@@ -18,12 +19,18 @@ def whole(step: Manifest, in_common: str, image: str, *env: Manifest) -> Manifes
         "image": image,
         "command": shared["command"],
         "args": own["args"],
-        "env": [*shared["env"], *own.get("env", []), *env],
+        "env": [*shared["env"], *own.get("env", []), *env, *way()],
         "resources": own["resources"],
         "securityContext": of_backup["container"]["securityContext"],
         "volumeMounts": of_backup["container"]["volumeMounts"],
     }
     return {"name": step["name"], "retryStrategy": common["retryStrategy"], **step, "container": container}
+
+
+def way() -> Iterator[Manifest]:
+    """Yield the variables by which a pod comes to a service elsewhere: all are empty on the way to MinIO."""
+    for parameter, variable in WAY.items():
+        yield {"name": variable, "value": f"{{{{workflow.parameters.{parameter}}}}}"}
 
 
 def reaching_minio(template: Manifest, parameter: str) -> Manifest:

@@ -8,6 +8,7 @@ from typing import Any
 from generator.components.common import OWN_LABELS
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.workflows.changes import BACKUP, PARAMETERS, SCHEDULE, TEMPLATE, is_backup
+from generator.components.workflows.targets import WAY
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange, value_at
 from generator.model.compared import every, lowered, named, went
 from generator.model.cron import parse
@@ -35,8 +36,9 @@ def is_said(_change: ObjectChange, field: FieldChange) -> bool:
 
 
 def reads_elsewhere(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether a field says which server is read or written, or with which keys."""
-    ends = ("[source-url]", "[target-url]", "[source-secret]", "[target-secret]")
+    """Tell whether a field says which server is read or written, on which way, or with which keys."""
+    said = ("source-url", "target-url", "source-secret", "target-secret", "place", *WAY)
+    ends = [f"[{one}]" for one in said]
     return any(str(step) in ends for step in field.path)
 
 
@@ -93,7 +95,7 @@ STOPPING = (
     ChangeRule(
         code="GEN-CHG-782",
         kinds=SCHEDULE,
-        paths=(f"{PARAMETERS}.value",),
+        paths=(PARAMETERS,),
         effect=Effect.BY_HAND,
         reason="the next run reads, or writes, another server or with other keys: where they do not fit no backup runs "
         "after this, and what the former server holds is copied no more",

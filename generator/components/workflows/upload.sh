@@ -2,13 +2,16 @@
 # Bring the newest of the files in a folder to the bucket, and prove it: upload.sh
 #
 # Each file is `TIME$ENDING` with `TIME.json` about it, written last, which holds at least `taken` and `sha256`. The key in
-# the bucket is always the same: its former versions are the older ones, which the bucket keeps for its days.
+# the bucket is always the same: its former versions are the older ones, which the bucket keeps for its days. Where
+# `TIME.keys.age` lies beside it, that goes to `keys.age` beside the key.
 # Needs only what the client image holds: bash, coreutils and mc (no awk, grep, sed or jq).
 # Exit code 1: trouble that may pass, or not be there elsewhere. Exit code 2: a verdict.
 set -euo pipefail
 export LC_ALL=C TZ=UTC MC_QUIET=1 MC_DISABLE_PAGER=1 MC_NO_COLOR=1
 # shellcheck source=SCRIPTDIR/client.sh
 source "${BASH_SOURCE[0]%/*}/client.sh"
+# shellcheck source=SCRIPTDIR/ready.sh
+source "${BASH_SOURCE[0]%/*}/ready.sh"
 
 key="target/$TARGET_BUCKET/$KEY"
 records="target/$TARGET_BUCKET/_gen/backups/$NAME"
@@ -43,10 +46,21 @@ overtaken() {
   [[ $there =~ \"[Xx]-[Aa]mz-[Mm]eta-[Tt]aken\":\"([0-9TZ]+)\" && ${BASH_REMATCH[1]} > $stamp ]]
 }
 
+# What nothing reads it without, where a node lays that beside it: as of etcd the certificates and keys of its time. First,
+# so that what is newest in the bucket never lacks them.
+beside() {
+  local file=$FILES/$stamp.keys.age to=${key%/*}/keys.age there
+  [[ -f $file ]] || return 0
+  mc cp --attr "taken=$stamp" "$file" "$to" >/dev/null || trouble "the copy of the keys is not whole"
+  there=$(digest "$to") || trouble "cannot read $to back"
+  [[ $there == "$(sha256sum <"$file" | cut -c 1-64)" ]] || verdict "what $to gives back is not what was brought there"
+}
+
 upload() {
   local there
-  timeout "$READY_SECONDS" mc ready target || trouble "the target is not ready to write after $READY_SECONDS s"
+  ready
   if overtaken; then say "a newer one than $stamp of $FROM is there"; exit 0; fi
+  beside
   mc cp --attr "taken=$stamp" "$FILES/$stamp$ENDING" "$key" >/dev/null || trouble "the copy is not whole"
   there=$(digest "$key") || trouble "cannot read $key back"
   [[ $there == "$sum" ]] || verdict "what $key gives back is not what was brought there"

@@ -1,15 +1,15 @@
-"""Dumps of Zabbix's database on their way to MinIO, and back. They run in a namespace of their own: of Zabbix's Secrets
-their pods have the database's alone.
+"""Dumps of Zabbix's database on their way to a bucket, and back. They run in a namespace of their own: of Zabbix's
+Secrets their pods have the database's alone.
 """
 
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
-from generator.components.minio.layout import URL
-from generator.components.minio.settings import client_image, copied_keys, user_secret
+from generator.components.minio.settings import client_image
 from generator.components.static import read_objects, read_text
-from generator.components.workflows import writer
 from generator.components.workflows.scheduled import cron_workflow, given
+from generator.components.workflows.steps import way
+from generator.components.workflows.targets import WAY, Target, authorities, keys, reached, target
 from generator.components.zabbix.database import storage_class
 from generator.components.zabbix.names import DATABASE
 from generator.components.zabbix.names import NAMESPACE as ZABBIX
@@ -19,11 +19,11 @@ from generator.model.backup import ZabbixBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
-from generator.model.storage import ObjectUser
 
 FILES = {
     "client.sh": "workflows/client.sh",
     "buckets.sh": "workflows/buckets.sh",
+    "ready.sh": "workflows/ready.sh",
     "upload.sh": "workflows/upload.sh",
     **{name: f"zabbix_backup/{name}" for name in ("database.sh", "dump.sh", "fetch.sh", "restore.sh")},
 }
@@ -36,19 +36,22 @@ def zabbix_backup(cluster: Cluster) -> Component:
     item = zabbix and zabbix.backup
     assert zabbix
     assert item
-    user = writer(cluster, item)
+    to = target(cluster, item)
     return Component(
         name=DEFINITION.name,
         tier=DEFINITION.tier,
-        summary="Dumps of Zabbix's database, brought to MinIO, and the way back",
+        summary="Dumps of Zabbix's database, brought to a bucket, and the way back",
         version="v1",
         namespaces=(Namespace(NAMESPACE),),
         base=(*read_objects("zabbix_backup/base.yaml"), scripts()),
-        objects=tuple(manifests(cluster, zabbix, item, user)) if user else (),
+        objects=(
+            *(manifests(cluster, zabbix, item, to) if to else ()),
+            *authorities(cluster, (item,), LABELS, NAMESPACE),
+        ),
         # Not zabbix: what waits for it waits for the agents of nodes that are down.
         needs=("argo-workflows", "issuers", "minio"),
         storage_classes=(storage_class(cluster, zabbix),),
-        secrets=secrets(user),
+        secrets=secrets(cluster, item),
     )
 
 
@@ -62,13 +65,16 @@ def scripts() -> Manifest:
     }
 
 
-def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, user: ObjectUser) -> list[Manifest]:
+def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, to: Target) -> list[Manifest]:
     """Return both workflows, and the schedule of the first; none where nobody may write, which a rule reports."""
     target = {
         "name": item.name,
         "target-bucket": item.target.bucket,
-        "target-secret": user_secret(user.name),
-        "target-url": URL,
+        "target-secret": to.writes,
+        "target-url": to.url,
+        "place": to.place,
+        **dict.fromkeys(WAY, ""),
+        **to.ways,
     }
     dump = {**target, "history": "true" if item.history else "false"}
     spec = {"workflowTemplateRef": {"name": PART}}
@@ -101,7 +107,7 @@ def step(one: Manifest, shared: Manifest, images: dict[str, str]) -> Manifest:
     container = {
         "image": images[own["of"]],
         "command": own["command"],
-        "env": [*alike["env"], *own.get("env", ())],
+        "env": [*alike["env"], *own.get("env", ()), *(way() if own["of"] == "client" else ())],
         "resources": alike["resources"],
         **shared["container"],
     }
@@ -115,7 +121,7 @@ def volume(cluster: Cluster, zabbix: Zabbix) -> Manifest:
     return {"metadata": {"name": "work"}, "spec": spec | ({"storageClassName": found} if found else {})}
 
 
-def secrets(user: ObjectUser | None) -> tuple[Secret, ...]:
+def secrets(cluster: Cluster, item: ZabbixBackup) -> tuple[Secret, ...]:
     """Return what the pods read."""
     database = Secret(
         name=DATABASE,
@@ -127,8 +133,13 @@ def secrets(user: ObjectUser | None) -> tuple[Secret, ...]:
         readers=(PART,),
         copy_of=f"{ZABBIX}/{DATABASE}",
     )
-    keys = (copied_keys(user, NAMESPACE, PART),) if user else ()
-    return (database, *keys, signed("zabbix-backup-client", NAMESPACE, PART))
+    return (database, *keys(cluster, (item,), NAMESPACE, PART), signed("zabbix-backup-client", NAMESPACE, PART))
+
+
+def asked(cluster: Cluster) -> ZabbixBackup | None:
+    """Return the backup that the file asks for."""
+    zabbix = cluster.monitoring.zabbix
+    return zabbix.backup if zabbix else None
 
 
 def change_rules() -> tuple[ChangeRule, ...]:
@@ -142,8 +153,8 @@ DEFINITION = Definition(
     name="zabbix-backup",
     tier=Tier.MONITORING,
     make=zabbix_backup,
-    wanted=lambda cluster: cluster.monitoring.zabbix and cluster.monitoring.zabbix.backup and cluster.storage.objects,
-    absence="no dumps of Zabbix's database go to MinIO",
+    wanted=lambda cluster: (item := asked(cluster)) and reached(cluster, item),
+    absence="no dumps of Zabbix's database go to a bucket",
     namespaces=(NAMESPACE,),
     reach=(ZABBIX,),
     changes=change_rules,

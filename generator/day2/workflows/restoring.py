@@ -120,16 +120,29 @@ def plan(cluster: Cluster, one: Restore, now: datetime) -> Iterator[str]:
     """Yield what will be done, for who is asked."""
     source, target = one.backup.source, one.backup.target
     yield f"brings {source.bucket} of {cluster.name} back"
-    yield f"  from  {target.bucket}, as the last good backup that had ended by {stamp(one.at)} left it"
+    whose = f" of {target.at}" if target.at else ""
+    yield f"  from  {target.bucket}{whose}, as the last good backup that had ended by {stamp(one.at)} left it"
     yield f"  into  {one.into} of store {source.store}: a new bucket, or what a stopped run left of it"
     yield f"  then  {_effect(one)}"
     yield from _room(one.left)
     yield from _keys(cluster, one)
-    objects = cluster.storage.objects
-    days = next((each.expire_versions for each in objects.buckets if each.name == target.bucket), 0) if objects else 0
-    if now - one.at > timedelta(days=days):
-        kept = f"{target.bucket} keeps what was overwritten for {plural(days, 'day')}"
-        yield f"note: {kept}: of that time it may hold less, and the run fails where it proves to"
+    kept = _kept(cluster, one)
+    if now - one.at > timedelta(days=kept):
+        days = plural(kept, "day")
+        how = (
+            f"is asked to keep what was overwritten for {days}"
+            if target.at
+            else f"keeps what was overwritten for {days}"
+        )
+        yield f"note: {target.bucket} {how}: of that time it may hold less, and the run fails where it proves to"
+
+
+def _kept(cluster: Cluster, one: Restore) -> int:
+    """Return for how many days a backup's bucket keeps old versions; of one elsewhere what the backup asks for."""
+    target, objects = one.backup.target, cluster.storage.objects
+    if target.at:
+        return one.backup.keep_days
+    return next((each.expire_versions for each in objects.buckets if each.name == target.bucket), 0) if objects else 0
 
 
 def _keys(cluster: Cluster, one: Restore) -> Iterator[str]:

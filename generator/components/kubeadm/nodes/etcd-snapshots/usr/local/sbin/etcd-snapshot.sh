@@ -2,7 +2,8 @@
 # Take a snapshot of this node's etcd, prove it, encrypt it: etcd-snapshot.sh, as root, by etcd-snapshot.timer. Programs
 # are those of the very image that etcd runs from. What may leave this node lies in /var/lib/etcd-snapshots/out:
 #   TIME.db.age  the snapshot, for the recipients of the cluster file; whoever reads it in plain has every Secret
-#   TIME.json    what is known of it, written last: without it the other is not whole
+#   TIME.keys.age  the certificates and keys of that time, for the same recipients: without them nothing reads the snapshot
+#   TIME.json    what is known of it, written last: without it the others are not whole
 # Safe to kill and to run again. Before a snapshot is taken, what a killed run left goes, and so do snapshots that are too
 # many, too old, or in the way of a new one; the newest two that are whole stay whatever happens.
 set -eu
@@ -45,8 +46,9 @@ sweep() { # what runs left that were killed, and what is not whole
     *) rm -f "$file" ;;
     esac
   done
-  for file in "$out"/*.db.age; do
-    [ -e "${file%.db.age}.json" ] || rm -f "$file"
+  for file in "$out"/*.age; do
+    stem=${file%.age}
+    [ -e "${stem%.*}.json" ] || rm -f "$file"
   done
 }
 
@@ -54,7 +56,7 @@ count() { find "$out" -name '*.json' | wc -l; }
 
 drop_oldest() {
   old=$(find "$out" -name '*.json' | sort | head -n 1)
-  rm -f "$old" "${old%.json}.db.age"
+  rm -f "$old" "${old%.json}.db.age" "${old%.json}.keys.age"
 }
 
 too_old() { # whether the oldest is
@@ -98,13 +100,28 @@ record() { # of the encrypted snapshot
     "$image" "$(sha256sum "$out/$stamp.db.age" | cut -c 1-64)"
 }
 
+seal() { # file in plain, name among the others: encrypted there, for the group
+  age --recipients-file "$recipients" --output "$out/$2.part" "$1" || fail "age did not encrypt $2"
+  sync "$out/$2.part"
+  chgrp "$group" "$out/$2.part"
+  chmod 0640 "$out/$2.part"
+  mv "$out/$2.part" "$out/$2"
+}
+
+certificates() { # those of the API server and of etcd, and where Secrets are encrypted at rest, its keys
+  pki=pki
+  [ ! -d "$root/etc/kubernetes/enc" ] || pki="pki enc"
+  # shellcheck disable=SC2086  # one word, or two
+  tar --create --directory "$root/etc/kubernetes" --file "$work/keys.tar" $pki || fail "cannot read the keys of this node"
+}
+
 put() { # the new snapshot beside the others
-  age --recipients-file "$recipients" --output "$out/$stamp.db.age.part" "$work/new.db" || fail "age did not encrypt it"
-  sync "$out/$stamp.db.age.part"
-  mv "$out/$stamp.db.age.part" "$out/$stamp.db.age"
+  certificates
+  seal "$work/keys.tar" "$stamp.keys.age"
+  seal "$work/new.db" "$stamp.db.age"
   record >"$out/$stamp.json.part"
-  chgrp "$group" "$out/$stamp.db.age" "$out/$stamp.json.part"
-  chmod 0640 "$out/$stamp.db.age" "$out/$stamp.json.part"
+  chgrp "$group" "$out/$stamp.json.part"
+  chmod 0640 "$out/$stamp.json.part"
   mv "$out/$stamp.json.part" "$out/$stamp.json"
   sync "$out"
 }

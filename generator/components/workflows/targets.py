@@ -1,0 +1,130 @@
+"""Where backups go: a bucket of the cluster's MinIO, or of an S3 service elsewhere; what pods are told of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from msgspec import Struct
+
+from generator.components.common import proxy_variables
+from generator.components.component import Manifest, Secret
+from generator.components.minio.layout import URL
+from generator.components.minio.settings import copied_keys, user_secret
+from generator.model.backup import AnyBackup, Backup, EtcdBackup, ZabbixBackup
+from generator.model.cluster import Cluster
+from generator.model.storage import Elsewhere, ObjectUser
+
+REGION = "region"
+PROXY = {"https-proxy": "HTTPS_PROXY", "no-proxy": "NO_PROXY"}
+WAY = {REGION: "MC_REGION"} | PROXY
+"""The parameters of workflows that say how pods come to a service elsewhere, and the variables that programs know them
+by.
+"""
+AUTHORITIES = "elsewhere-ca"
+"""The ConfigMap with the certificates that services elsewhere are trusted by; pods start without it, too."""
+
+Item = TypeVar("Item", Backup, EtcdBackup, ZabbixBackup)
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """Where a backup goes: its address, and the Secrets with keys that may write there and read there. `place` is what
+    a service elsewhere is called, and `ways` how pods come to it, by parameter.
+    """
+
+    url: str
+    writes: str
+    reads: str
+    place: str = ""
+    ways: dict[str, str] = {}
+
+    def told(self, url: str, **more: str) -> dict[str, str]:
+        """Return what a schedule tells its pods where they go elsewhere, the address by the parameter `url`; nothing
+        for MinIO, which templates know.
+        """
+        return {url: self.url, **self.ways, **more} if self.place else {}
+
+
+def target(cluster: Cluster, item: AnyBackup) -> Target | None:
+    """Return where a backup goes; None where nobody may write there, or it is not there, which rules report."""
+    if place := elsewhere(cluster, item):
+        secret = given_secret(item)
+        return Target(url=place.url, writes=secret, reads=secret, place=place.name, ways=_ways(cluster, place))
+    user = writer(cluster, item)
+    if not user:
+        return None
+    reads = reader(cluster, item) or user
+    return Target(url=URL, writes=user_secret(user.name), reads=user_secret(reads.name))
+
+
+def reached(cluster: Cluster, item: AnyBackup) -> bool:
+    """Tell whether there is a service that a backup goes to."""
+    return bool(elsewhere(cluster, item) or (item.target.at is None and cluster.storage.objects))
+
+
+def elsewhere(cluster: Cluster, item: AnyBackup) -> Elsewhere | None:
+    """Return the service outside the cluster that a backup goes to; None where it goes to MinIO."""
+    return next((one for one in cluster.storage.elsewhere if one.name == item.target.at), None)
+
+
+def writer(cluster: Cluster, item: AnyBackup) -> ObjectUser | None:
+    """Return the MinIO user that writes this backup: the first who may write and not delete in its bucket; None
+    where the file has none, which a rule reports.
+    """
+    return _user(cluster, item, "backup")
+
+
+def reader(cluster: Cluster, item: AnyBackup) -> ObjectUser | None:
+    """Return the MinIO user that a backup is brought back with: the first who may only read its bucket; else the
+    writer, who may read it as well.
+    """
+    return _user(cluster, item, "read") or writer(cluster, item)
+
+
+def _user(cluster: Cluster, item: AnyBackup, access: str) -> ObjectUser | None:
+    users = cluster.storage.objects.users if cluster.storage.objects else ()
+    return next((user for user in users if user.access == access and item.target.in_minio in user.buckets), None)
+
+
+def _ways(cluster: Cluster, place: Elsewhere) -> dict[str, str]:
+    proxy = proxy_variables(cluster)
+    through = {parameter: proxy[name] for parameter, name in PROXY.items() if proxy}
+    return through | ({REGION: place.region} if place.region else {})
+
+
+def given_secret(item: AnyBackup) -> str:
+    """Return the name of the Secret with the keys of a backup's bucket elsewhere."""
+    return f"backup-target-{item.name}"
+
+
+def given_keys(item: AnyBackup, namespace: str, reader: str) -> Secret:
+    """Declare the keys that the service gives for a backup's bucket."""
+    return Secret(
+        name=given_secret(item),
+        namespace=namespace,
+        keys=("accessKey", "secretKey"),
+        source="given",
+        loss="outage",
+        rotate=f"have {item.target.at} make new keys for {item.target.bucket}, replace the Secret, run the backup "
+        "once, then have the former ones taken back",
+        readers=(reader,),
+    )
+
+
+def keys(
+    cluster: Cluster,
+    items: Sequence[Item],
+    namespace: str,
+    component: str,
+    whose: Sequence[Callable[[Cluster, Item], ObjectUser | None]] = (writer,),
+) -> Iterator[Secret]:
+    """Yield what pods of backups reach their targets with, each once: keys of users of MinIO, and given ones."""
+    users = (user for of in whose for one in items if (user := of(cluster, one)))
+    yield from (copied_keys(user, namespace, component) for user in {one.name: one for one in users}.values())
+    yield from (given_keys(one, namespace, component) for one in items if elsewhere(cluster, one))
+
+
+def authorities(cluster: Cluster, items: Iterable[AnyBackup], labels: dict[str, str], namespace: str) -> list[Manifest]:
+    """Return the ConfigMap with who signed the certificates of services elsewhere; none where any system knows them."""
+    places = {one.name: one for item in items if (one := elsewhere(cluster, item))}
+    known = {f"{name}.crt": ca for name, one in places.items() if (ca := one.ca or cluster.site.ca)}
+    metadata = {"name": AUTHORITIES, "namespace": namespace, "labels": labels}
+    return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": known}] if known else []
