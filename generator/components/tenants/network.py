@@ -10,7 +10,6 @@ devices, whose traffic is the host's own.
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 
-from generator.components.common import API_PORT
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack import SCRAPERS
 from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
@@ -19,7 +18,7 @@ from generator.components.kuberay import DEFINITION as KUBERAY
 from generator.components.kuberay import NAMESPACE as RAY
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
-from generator.components.parts import at_node, in_namespace, tcp
+from generator.components.parts import api_server, in_namespace, tcp
 from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
@@ -54,14 +53,6 @@ def dns() -> Manifest:
         "to": [pods("kube-system", {"k8s-app": "kube-dns"})],
         "ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}],
     }
-
-
-def api_server(cluster: Cluster) -> list[Manifest]:
-    """Let pods reach the API server, which asks who they are: behind its Service are control-plane nodes."""
-    if cluster.networks.cni == "cilium":
-        return []
-    blocks = [at_node(machine) for machine in cluster.control_plane]
-    return [{"to": blocks, "ports": [tcp(API_PORT)]}]
 
 
 def object_storage(cluster: Cluster) -> list[Manifest]:
