@@ -12,7 +12,8 @@ from generator.model.fields import dig
 from generator.spec.decode import decode
 from generator.spec.reader import read
 
-SCALED = Path(__file__).parents[1] / "wrong" / "valid" / "scaled-pool.yaml"
+VALID = Path(__file__).parents[1] / "wrong" / "valid"
+OTHERS = ("scaled-pool.yaml", "exposure-calico.yaml")
 ON_NODES = "its pods are root on their node, most on its network, which no policy filters"
 CALLED = "its webhook is called by API servers at nodes; teams' own policies let nobody of theirs there"
 OPEN = {
@@ -20,7 +21,7 @@ OPEN = {
     "cert-manager": CALLED,
     "cilium-secrets": "no pods",
     "csi-nfs": ON_NODES,
-    "exposure": "no pods: Cilium's Envoys are at nodes",
+    "exposure": "no pods: Cilium's Envoys are at nodes, those of Envoy Gateway in its own",
     "gpu-operator": ON_NODES,
     "jobset-system": CALLED,
     "kube-system": "not gen's: everybody asks for names there, and what is the network itself",
@@ -47,9 +48,8 @@ SHUT = {"networking.k8s.io/v1", "cilium.io/v2"}
 
 
 def clusters() -> list[Cluster]:
-    scaled = decode(read(SCALED.read_bytes(), SCALED.name))
-    assert isinstance(scaled, Cluster)
-    return [*map(load, ("ml50", "a30-bench", "gpu-serving")), scaled]
+    others = [decode(read((VALID / name).read_bytes(), name)) for name in OTHERS]
+    return [*map(load, ("ml50", "a30-bench", "gpu-serving")), *(one for one in others if isinstance(one, Cluster))]
 
 
 def policies(made: list[Component]) -> dict[str, list[dict[str, Any]]]:

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.component import Manifest
+from generator.components.envoy_gateway.layout import NAMESPACE as ENVOYS
+from generator.components.envoy_gateway.layout import PROXIES
+from generator.components.envoy_gateway.layout import wanted as by_envoy_gateway
 from generator.components.kube_prometheus_stack import SCRAPERS
 from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
 from generator.components.kuberay import CALLED_PORTS, OPERATOR
@@ -31,7 +34,7 @@ def network(cluster: Cluster, team: Team) -> list[Manifest]:
     if cluster.networks.cni == "cilium":
         policies.append(control_plane(team))
     if cluster.networks.exposure and team.hosts:
-        policies.append(from_gateway(team))
+        policies.append(from_envoys(team) if by_envoy_gateway(cluster) else from_gateway(team))
     return policies
 
 
@@ -91,6 +94,11 @@ def from_gateway(team: Team) -> Manifest:
     an Ingress share. Where they lead is said in routes and Ingresses, and a team makes only routes to itself.
     """
     return for_entity(team, "team-gateway", ingress=[{"fromEntities": ["ingress"]}])
+
+
+def from_envoys(team: Team) -> Manifest:
+    """Allow what comes by the Gateway where Envoys in pods serve it. All answers to it leave as they came."""
+    return policy(team, "team-gateway", ingress=[{"from": [pods(ENVOYS, PROXIES)]}])
 
 
 def for_entity(team: Team, name: str, **allowed: list[Manifest]) -> Manifest:
