@@ -12,6 +12,7 @@ from generator.components import CATALOGUE, JOBS, absent, compose
 from generator.components.component import Component, Manifest
 from generator.components.envoy_gateway import DEFINITION, envoy_gateway
 from generator.components.envoy_gateway.layout import NAME, NAMESPACE, PORTS, PROXIES
+from generator.components.envoy_gateway.rights import READER
 from generator.components.exposure import exposure
 from generator.components.tenants import tenants
 from generator.model.cluster import Cluster
@@ -78,10 +79,10 @@ def test_the_gateway_is_what_its_object_tells_of(lab: Cluster) -> None:
 def test_it_reads_the_namespaces_of_teams_with_hosts_alone(lab: Cluster) -> None:
     settings = json.loads(named(envoy_gateway(lab), "ConfigMap", NAME)["data"]["envoy-gateway.yaml"])
     watch = settings["provider"]["kubernetes"]["watch"]
-    assert watch == {"type": "Namespaces", "namespaces": ["exposure", "vision"]}
+    assert watch == {"type": "Namespaces", "namespaces": [NAMESPACE, "exposure", "vision"]}
     made = (*all_of(envoy_gateway(lab)), *tenants(lab, JOBS).objects)
     bound = {one["metadata"]["namespace"] for one in made if one["kind"] == "RoleBinding" and _is_its(one)}
-    assert bound == {NAMESPACE, *watch["namespaces"]}
+    assert bound == {*watch["namespaces"]}
     everywhere = named(envoy_gateway(lab), "ClusterRole", NAME)["rules"]
     assert not {"secrets", "configmaps", "services", "pods"} & {kind for one in everywhere for kind in one["resources"]}
 
@@ -91,8 +92,7 @@ def _is_its(binding: Manifest) -> bool:
 
 
 def test_it_writes_to_no_namespace_of_a_team(lab: Cluster) -> None:
-    (rules,) = (one["rules"] for one in envoy_gateway(lab).base if one["metadata"]["name"] == "envoy-gateway-routes")
-    for one in rules:
+    for one in named(envoy_gateway(lab), "ClusterRole", READER)["rules"]:
         if {*one["verbs"]} - {"get", "list", "watch"}:
             assert all(kind.endswith("/status") for kind in one["resources"]), one
 

@@ -59,7 +59,7 @@ def settings(cluster: Cluster, image: str) -> Manifest:
     gently, which no other object does; when they change it reads them again.
     """
     kubernetes = {
-        "watch": {"type": "Namespaces", "namespaces": watched(cluster)},
+        "watch": {"type": "Namespaces", "namespaces": [NAMESPACE, *watched(cluster)]},
         "shutdownManager": {"image": at_mirror(image, cluster.site.images)},
         "proxyTopologyInjector": {"disabled": True},
     }

@@ -27,13 +27,18 @@ def rights() -> Iterator[Manifest]:
     yield from bound({"name": NAME}, everywhere(), NAMESPACE)
     yield from bound({"name": NAME, "namespace": NAMESPACE}, at_home(), NAMESPACE)
     yield role({"name": READER}, of_routes())
+    # Without it among those that it watches, it finds no Envoys of its own that are no longer wanted.
+    yield _reading(NAMESPACE)
 
 
 def reading(cluster: Cluster) -> Iterator[Manifest]:
-    """Let it read the namespaces that it watches, where it serves the Gateway."""
+    """Let it read the namespaces of the Gateway and of routes, where it serves them."""
+    yield from map(_reading, watched(cluster) if wanted(cluster) else ())
+
+
+def _reading(space: str) -> Manifest:
     held_by = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
-    for space in watched(cluster) if wanted(cluster) else ():
-        yield binding({"name": NAME, "namespace": space}, "ClusterRole", READER, [held_by])
+    return binding({"name": READER, "namespace": space}, "ClusterRole", READER, [held_by])
 
 
 def everywhere() -> list[Manifest]:
