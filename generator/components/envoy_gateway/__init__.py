@@ -165,7 +165,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD,),
     own_kinds=(*CLUSTER_ROLES, f"{ROUTING}/GatewayClass"),
-    apis=(Api(group=GROUP),),
+    apis=(Api(group=GROUP), Api(group=ROUTING)),
     kinds=(OperatedKind(kind="Gateway", group=ROUTING, pods=envoys),),
     changes=change_rules,
     shown_by=Evidence(images=("envoyproxy/gateway",)),
