@@ -45,6 +45,10 @@ class Program(NamedTuple):
     """What is said otherwise in a copy of its module before it is built: file, old text and new."""
     doubled: tuple[tuple[str, str], ...] = ()
     """Files of such a copy that are there once more under a second name."""
+    tags: str = ""
+    """Build constraints that hold."""
+    asked: bool = False
+    """Whether it is built only where it is named: what CI runs does not need it."""
 
     @property
     def target(self) -> Path:
@@ -83,7 +87,8 @@ def wrapped(program: Program, go: str, work: Path) -> None:
     major, minor = program.version[1:].split(".")[:2]
     stamps = {"gitVersion": program.version, "gitMajor": major, "gitMinor": minor}
     flags = " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
-    _run([go, "build", "-o", str(work / program.name), "-ldflags", flags, program.package], work, GOFLAGS="-mod=mod")
+    build = [go, "build", "-o", str(work / program.name), "-tags", program.tags, "-ldflags", flags, program.package]
+    _run(build, work, GOFLAGS="-mod=mod")
     if program.chart:
         _copy(Path(found["Dir"]) / program.chart, program.target.with_name("chart"))
     for path, name in program.kept:
@@ -160,6 +165,35 @@ ONLY_FAKES = (
 """Stores of External Secrets that need nothing but the object which describes them: with all others, libraries of every
 cloud would be built. 0.20 is the last release in one module; those after it take parts from modules that nobody serves.
 """
+CILIUM, ENVOY_GATEWAY = "github.com/cilium/cilium", "github.com/envoyproxy/gateway"
+NOT_SERVED = (
+    ("go.mod", "osrg/gobgp/v4 v4.6.1-0.20260630022313-d6dee8360046", "osrg/gobgp/v4 v4.7.0"),
+    ("go.mod", "\tsigs.k8s.io/mcs-api/controllers v0.5.2\n", ""),
+    *(
+        edit
+        for name in (
+            "operator/pkg/gateway-api/helpers/serviceimport.go",
+            "pkg/clustermesh/mcsapi/service_controller.go",
+            "pkg/clustermesh/mcsapi/serviceimport_controller.go",
+        )
+        for edit in (
+            (name, '\tmcsapicontrollers "sigs.k8s.io/mcs-api/controllers"\n', ""),
+            (name, "mcsapicontrollers.DerivedServiceAnnotation", '"multicluster.kubernetes.io/derived-service"'),
+        )
+    ),
+)
+"""Modules that Cilium's names and nobody serves: of one the next version is, of the other it takes one constant."""
+IN_ITS_FOLDER = (("pkg/defaults/defaults.go", 'RuntimePath = "/var/run/cilium"', 'RuntimePath = "run"'),)
+"""Cilium's operator has no flag for the folder of its socket."""
+AT_HOME = (
+    ("internal/xds/runner/runner.go", '"0.0.0.0"', '"127.0.0.1"'),
+    ("internal/xds/runner/runner.go", '"/certs/', '"certs/'),
+    ("internal/gatewayapi/runner/runner.go", '"/certs/', '"certs/'),
+    ("internal/wasm/httpserver.go", 'fmt.Sprintf(":%d", serverPort),', 'fmt.Sprintf("127.0.0.1:%d", serverPort),'),
+    ("internal/provider/kubernetes/kubernetes.go", '":8081"', '"127.0.0.1:8081"'),
+    ("api/v1alpha1/envoygateway_types.go", '"0.0.0.0"', '"127.0.0.1"'),
+)
+"""Envoy Gateway has no flags for the addresses it listens on, and none for where its certificates are."""
 PROGRAMS = (
     Program("helm", HELM, "v3.19.0", f"{HELM}/cmd/helm", stamped),
     Program("registry", REGISTRY, "v3.0.0", f"{REGISTRY}/cmd/registry", go_install),
@@ -224,6 +258,25 @@ PROGRAMS = (
         chart="helm/volsync",
         kept=(("mover-restic/entry.sh", "mover-restic.sh"),),
     ),
+    Program(
+        "cilium-operator",
+        CILIUM,
+        "v1.20.0",
+        f"{CILIUM}/operator",
+        wrapped,
+        edits=NOT_SERVED + IN_ITS_FOLDER,
+        tags="ipam_provider_operator",
+        asked=True,
+    ),
+    Program(
+        "envoy-gateway",
+        ENVOY_GATEWAY,
+        "v1.9.0",
+        f"{ENVOY_GATEWAY}/cmd/envoy-gateway",
+        wrapped,
+        edits=AT_HOME,
+        asked=True,
+    ),
 )
 
 
@@ -277,7 +330,7 @@ def main(names: list[str], programs: tuple[Program, ...] = PROGRAMS) -> None:
     unknown = set(names) - {program.name for program in programs}
     if unknown:
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(program.name for program in programs)}")
-    wanted = tuple(program for program in programs if not names or program.name in names)
+    wanted = tuple(program for program in programs if (program.name in names if names else not program.asked))
     BIN.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".go-", dir=BIN) as folder:
         try:

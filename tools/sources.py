@@ -38,6 +38,12 @@ SOURCES = (
     Source("argo-workflows", "github.com/argoproj/argo-workflows/v4", "v4.0.2", "manifests"),
     Source("cert-manager", "github.com/cert-manager/cert-manager", "v1.21.1", "deploy/charts/cert-manager"),
     Source("cilium", "github.com/cilium/cilium", "v1.20.0", "install/kubernetes/cilium"),
+    Source(
+        "envoy-gateway",
+        "github.com/envoyproxy/gateway",
+        "v1.9.0",
+        "charts/gateway-helm/charts/crds/crds/generated",
+    ),
     Source("gateway-api", "sigs.k8s.io/gateway-api", "v1.6.1", "config/crd/standard"),
     Source("jobset", "sigs.k8s.io/jobset", "v0.12.0", "charts/jobset"),
     Source("kuberay", "github.com/ray-project/kuberay/ray-operator", "v1.6.2", "config"),

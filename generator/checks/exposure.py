@@ -20,28 +20,10 @@ def team_hosts(cluster: Cluster) -> Iterator[tuple[str, Path]]:
         yield from ((host, place) for place, host in entries(team.hosts, *at, "hosts"))
 
 
-@rule("GEN-NET-050", "something serves the Gateway of teams")
-def served_by_network(cluster: Cluster) -> Iterator[Finding]:
-    """Cilium serves Gateways itself. Calico would need another controller, whose pods the network policies of teams
-    would have to know: gen installs none.
-
-    Wrong:
-        cni: calico
-        exposure: {domain: apps.ml.example.org, address: 10.10.3.254}
-    Right:
-        cni: cilium
-        exposure: {domain: apps.ml.example.org, address: 10.10.3.254}
-    """
-    if cluster.networks.exposure and cluster.networks.cni != "cilium":
-        message = f"nothing serves Gateways where cni is {cluster.networks.cni}"
-        fix = "leave it out, with the `hosts` of teams; a controller of your own may be one of `extras`"
-        yield Finding(at=EXPOSURE, key=True, also=("networks", "cni"), message=message, fix=fix)
-
-
 @rule("GEN-NET-051", "the Gateway of teams has an address")
 def address_given_out(cluster: Cluster) -> Iterator[Finding]:
-    """The address of the Gateway is that of a Service of type LoadBalancer: Cilium gives out those of `loadBalancer`
-    alone, and announces no other.
+    """The address of the Gateway is that of a Service of type LoadBalancer: Cilium and Calico give out those of
+    `loadBalancer` alone, and announce no other.
 
     Wrong:
         loadBalancer: {range: 10.10.3.224-10.10.3.253}

@@ -19,6 +19,7 @@ from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
 from generator.components.definition import Definition
+from generator.components.envoy_gateway import DEFINITION as ENVOY_GATEWAY
 from generator.components.etcd_backup import DEFINITION as ETCD_BACKUP
 from generator.components.exposure import DEFINITION as EXPOSURE
 from generator.components.extras import definitions
@@ -95,6 +96,7 @@ CATALOGUE: dict[str, Definition] = {
         QUEUES,
         TENANTS,
         MLPERF,
+        ENVOY_GATEWAY,
         EXPOSURE,
         JOBSET,
         TRAINER,

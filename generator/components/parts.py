@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from generator.components.common import API_PORT
 from generator.components.component import Ignore, Manifest
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
@@ -101,8 +102,21 @@ def at_node(machine: Machine) -> Manifest:
     return {"ipBlock": {"cidr": f"{machine.address}/32"}}
 
 
+def api_server(cluster: Cluster) -> list[Manifest]:
+    """Let pods reach the API server, which asks who they are, for a network policy's rules: behind its Service are
+    control-plane nodes. Not for Cilium, whose rules by address never match nodes: it has a name for it.
+    """
+    if cluster.networks.cni == "cilium":
+        return []
+    return [{"to": [at_node(machine) for machine in cluster.control_plane], "ports": [tcp(API_PORT)]}]
+
+
+def beyond(cluster: Cluster) -> Manifest:
+    """Let out to everything but pods and Services, for a network policy's rules."""
+    inside = [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.service_cidr)]
+    return {"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}]}
+
+
 def outside(cluster: Cluster, ports: list[int]) -> list[Manifest]:
     """Let out to these ports of everything but pods and Services, for a network policy's rules."""
-    inside = [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.service_cidr)]
-    block = {"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}
-    return [{"to": [block], "ports": [tcp(port) for port in ports]}] if ports else []
+    return [beyond(cluster) | {"ports": [tcp(port) for port in ports]}] if ports else []

@@ -109,3 +109,23 @@ def test_a_machine_that_is_not_there_yet_is_said_to_be_as_the_pool_is() -> None:
     joining = files["cluster-api/gpu-kubeadm-config.yaml"]["spec"]["template"]["spec"]["joinConfiguration"]
     taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
     assert joining["nodeRegistration"]["taints"] == [taint]
+
+
+def test_its_pods_are_asked_by_nobody_and_reach_api_servers_alone() -> None:
+    def rules(cluster: Cluster) -> list[dict[str, Any]]:
+        (policy,) = (one for one in cluster_autoscaler(cluster).objects if one["kind"] == "NetworkPolicy")
+        spec = policy["spec"]
+        assert (spec["podSelector"], spec["policyTypes"], "ingress" in spec) == ({}, ["Ingress", "Egress"], False)
+        return list(spec["egress"])
+
+    cilium = lab()
+    calico = structs.replace(cilium, networks=structs.replace(cilium.networks, cni="calico"))
+    assert rules(here(cilium)) == []
+    (named,) = (one for one in cluster_autoscaler(cilium).objects if one["kind"] == "CiliumNetworkPolicy")
+    assert named["spec"]["egress"] == [{"toEntities": ["kube-apiserver"]}]
+    (servers,) = rules(here(calico))
+    assert [one["ipBlock"]["cidr"] for one in servers["to"]] == [f"10.10.0.1{number}/32" for number in (1, 2, 3)]
+    assert not [one for one in cluster_autoscaler(calico).objects if one["kind"] == "CiliumNetworkPolicy"]
+    *_, names, elsewhere = rules(calico)
+    assert [one["port"] for one in names["ports"]] == [53, 53]
+    assert elsewhere == {"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.244.0.0/16", "10.96.0.0/16"]}}]}

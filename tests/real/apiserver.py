@@ -49,6 +49,8 @@ PLURALS = {
     "NicClusterPolicy": "nicclusterpolicies",
     "ClusterPolicy": "clusterpolicies",
     "CiliumL2AnnouncementPolicy": "ciliuml2announcementpolicies",
+    "EnvoyProxy": "envoyproxies",
+    "GatewayClass": "gatewayclasses",
 }
 
 

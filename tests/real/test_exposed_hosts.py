@@ -1,7 +1,7 @@
 """What the API server says to routes of a team, and to those who try to be reached by what is not theirs.
 
-Cilium's agents need a kernel of their own and do not run here: that the Gateway keeps to its listeners is its word
-(v1.20.0, `operator/pkg/model/ingestion/gateway.go`). What is tried here is what is stored, and what is never.
+What is tried here is what is stored, and what is never. What the Gateway itself keeps to, without this rule, is tried
+with the controller that serves it (`test_gateway_cilium.py`).
 """
 
 from typing import TYPE_CHECKING, Any

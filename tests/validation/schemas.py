@@ -19,7 +19,7 @@ from generator.rules import schemas
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 SOURCES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen" / "sources"
-BESIDE = {"cilium": "gateway-api-v1.6.1"}
+BESIDE = {"cilium": ("gateway-api-v1.6.1",), "envoy-gateway": ("envoy-gateway-v1.9.0", "gateway-api-v1.6.1")}
 """Definitions that a component's manifests bring, of another project, by what `tools/sources.py` calls them."""
 
 
@@ -37,7 +37,7 @@ def folders(cluster: Cluster) -> list[str]:
     ours = {component.name for component in compose(cluster)}
     others = {name for name, settings in cluster.components.items() if not settings.managed}
     names = sorted((ours | others) & CATALOGUE.keys())
-    beside = [BESIDE[name] for name in names if name in BESIDE]
+    beside = [source for name in names for source in BESIDE.get(name, ())]
     return list(dict.fromkeys([folder for name in names for folder in schemas_of(name, cluster)] + beside))
 
 
@@ -87,7 +87,7 @@ def contents(folder: str) -> dict[tuple[str, str], Path]:
 
 def crd_files(folder: str) -> Iterable[Path]:
     """Return the files with CRDs; skips the test where what was fetched is absent."""
-    if folder not in BESIDE.values():
+    if all(folder not in one for one in BESIDE.values()):
         return shared(folder).glob("crds*/*.yaml")
     if not (SOURCES / folder).exists():
         pytest.skip(f"{folder} is absent: run `python tools/sources.py`")

@@ -1,12 +1,14 @@
 """The Cluster Autoscaler with Cluster API: machines of some pools are made while jobs ask for them."""
 
 from generator.components.cluster_autoscaler.names import GROUP, NAME, NAMESPACE
+from generator.components.cluster_autoscaler.network import network
 from generator.components.cluster_autoscaler.rights import OWN, rights
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import Api
 from generator.components.parts import UNPRIVILEGED, apart, pod_security, resources, tolerations
+from generator.components.static import read_objects
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.scaling import Autoscaler
@@ -48,9 +50,11 @@ def cluster_autoscaler(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
         manifests=version.manifests,
+        base=read_objects("cluster_autoscaler/admission.yaml"),
         objects=(
             {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": OWN},
             *rights(cluster),
+            *network(cluster, settings),
             deployment(cluster, settings, version.images["autoscaler"]),
             disruption_budget(),
         ),
@@ -160,7 +164,11 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD,),
-    own_kinds=CLUSTER_ROLES,
+    own_kinds=(
+        *CLUSTER_ROLES,
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+    ),
     apis=(Api(group=GROUP),),
     changes=change_rules,
     shown_by=Evidence(images=("autoscaling/cluster-autoscaler",)),

@@ -5,6 +5,11 @@ from collections.abc import Iterator
 from generator.components.cilium import GATEWAY_CLASS, ROUTES
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
+from generator.components.envoy_gateway.layout import GATEWAY_CLASS as ENVOY_GATEWAY_CLASS
+from generator.components.envoy_gateway.layout import GROUP as ENVOY_GATEWAY_GROUP
+from generator.components.envoy_gateway.layout import NAME as ENVOY_GATEWAY
+from generator.components.envoy_gateway.layout import wanted as by_envoy_gateway
+from generator.components.envoy_gateway.proxies import envoy_proxy
 from generator.components.exposure.admission import routes
 from generator.components.exposure.kinds import KINDS
 from generator.components.exposure.layout import GATEWAY, GROUP, NAMESPACE, REDIRECT, metadata
@@ -24,9 +29,15 @@ def exposure(cluster: Cluster) -> Component:
         summary="The way from outside to services of teams",
         version="v1",
         namespaces=(Namespace(NAMESPACE),),
-        objects=(*map(certificate, owners), gateway(cluster, owners), redirect(), *routes()),
-        needs=(cluster.networks.cni, LOAD_BALANCER, "issuers"),
-        secrets=tuple(key(host) for host in owners),
+        objects=(
+            *map(certificate, owners),
+            *((envoy_proxy(cluster),) if by_envoy_gateway(cluster) else ()),
+            gateway(cluster, owners),
+            redirect(),
+            *routes(),
+        ),
+        needs=(ENVOY_GATEWAY if by_envoy_gateway(cluster) else cluster.networks.cni, LOAD_BALANCER, "issuers"),
+        secrets=tuple(key(host, ENVOY_GATEWAY if by_envoy_gateway(cluster) else "cilium-operator") for host in owners),
     )
 
 
@@ -41,18 +52,26 @@ def gateway(cluster: Cluster, owners: dict[str, str]) -> Manifest:
     """Return the Gateway. A listener takes routes from the namespace of its team alone: whatever others write into
     theirs, nothing leads there.
     """
-    declared = cluster.networks.exposure
-    assert declared
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": "Gateway",
         "metadata": metadata(GATEWAY),
         "spec": {
-            "gatewayClassName": GATEWAY_CLASS,
-            "addresses": [{"type": "IPAddress", "value": str(declared.address)}],
+            **served(cluster),
             "listeners": [plain(), *(listener(host, team) for host, team in owners.items())],
         },
     }
+
+
+def served(cluster: Cluster) -> Manifest:
+    """Say who serves the Gateway: Cilium, which takes the address from here, or Envoy Gateway, told by its object."""
+    declared = cluster.networks.exposure
+    assert declared
+    if by_envoy_gateway(cluster):
+        told = {"group": ENVOY_GATEWAY_GROUP, "kind": "EnvoyProxy", "name": GATEWAY}
+        return {"gatewayClassName": ENVOY_GATEWAY_CLASS, "infrastructure": {"parametersRef": told}}
+    address = {"type": "IPAddress", "value": str(declared.address)}
+    return {"gatewayClassName": GATEWAY_CLASS, "addresses": [address]}
 
 
 def plain() -> Manifest:
@@ -111,9 +130,11 @@ def certificate(host: str) -> Manifest:
     }
 
 
-def key(host: str) -> Secret:
-    """Declare the certificate of a host with its key. Cilium copies it to where its Envoys read."""
-    return signed(host, NAMESPACE, "cilium-operator")
+def key(host: str, reader: str) -> Secret:
+    """Declare the certificate of a host with its key. Cilium copies it to where its Envoys read, Envoy Gateway tells
+    them of it.
+    """
+    return signed(host, NAMESPACE, reader)
 
 
 def change_rules() -> tuple[ChangeRule, ...]:
@@ -127,8 +148,8 @@ DEFINITION = Definition(
     name="exposure",
     tier=Tier.TENANTS,
     make=exposure,
-    wanted=lambda cluster: cluster.networks.exposure,
-    absence="there is no networks.exposure",
+    wanted=lambda cluster: cluster.networks.exposure and cluster.teams,
+    absence="there is no networks.exposure, or no team",
     namespaces=(NAMESPACE,),
     own_kinds=(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
@@ -137,6 +158,7 @@ DEFINITION = Definition(
     kinds=KINDS,
     changes=change_rules,
     shown_by=Evidence(objects=(Shown(GROUP, "gateways"),)),
-    notes="A Gateway that Cilium serves, with a listener and a certificate of the site's issuer for each host of a "
-    "team. Teams make HTTPRoutes and GRPCRoutes; a listener takes those of its own team alone.",
+    notes="A Gateway that Cilium serves, or Envoy Gateway where the network is Calico, with a listener and a "
+    "certificate of the site's issuer for each host of a team. Teams make HTTPRoutes and GRPCRoutes; a listener takes "
+    "those of its own team alone.",
 )

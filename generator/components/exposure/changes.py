@@ -1,4 +1,6 @@
-"""What changes of Gateways and routes mean, as Cilium acts on them (v1.20.0: `operator/pkg/gateway-api`)."""
+"""What changes of Gateways and routes mean, as Cilium acts on them (v1.20.0: `operator/pkg/gateway-api`), and Envoy
+Gateway.
+"""
 
 from generator.components.cilium import ROUTES
 from generator.components.exposure.layout import GROUP

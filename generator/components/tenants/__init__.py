@@ -7,6 +7,8 @@ from generator.components.cilium import ROUTES, ROUTING
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
+from generator.components.envoy_gateway.rights import reading
+from generator.components.exposure.layout import NAMESPACE as EXPOSED
 from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
 from generator.components.minio.settings import copied_keys
@@ -38,6 +40,7 @@ def tenants(cluster: Cluster, jobs: Jobs) -> Component:
             *queue_readers(cluster),
             *(item for team in cluster.teams for item in belongings(cluster, team)),
             *datasets.claims(cluster),
+            *reading(cluster),
         ),
         needs=tuple(dict.fromkeys((*needs, *(("issuers", "minio", "volsync") if backed_up else ())))),
         secrets=tuple(keys(cluster)),
@@ -131,6 +134,8 @@ DEFINITION = Definition(
     make_with_jobs=tenants,
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
+    # Who serves the Gateway may read its namespace once it may read those of teams.
+    reach=(EXPOSED,),
     own_kinds=(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",

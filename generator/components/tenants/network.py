@@ -10,8 +10,10 @@ devices, whose traffic is the host's own.
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 
-from generator.components.common import API_PORT
 from generator.components.component import Manifest
+from generator.components.envoy_gateway.layout import NAMESPACE as ENVOYS
+from generator.components.envoy_gateway.layout import PROXIES
+from generator.components.envoy_gateway.layout import wanted as by_envoy_gateway
 from generator.components.kube_prometheus_stack import SCRAPERS
 from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
 from generator.components.kuberay import CALLED_PORTS, OPERATOR
@@ -19,7 +21,7 @@ from generator.components.kuberay import DEFINITION as KUBERAY
 from generator.components.kuberay import NAMESPACE as RAY
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
-from generator.components.parts import at_node, in_namespace, tcp
+from generator.components.parts import api_server, in_namespace, tcp
 from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
@@ -32,7 +34,7 @@ def network(cluster: Cluster, team: Team) -> list[Manifest]:
     if cluster.networks.cni == "cilium":
         policies.append(control_plane(team))
     if cluster.networks.exposure and team.hosts:
-        policies.append(from_gateway(team))
+        policies.append(from_envoys(team) if by_envoy_gateway(cluster) else from_gateway(team))
     return policies
 
 
@@ -54,14 +56,6 @@ def dns() -> Manifest:
         "to": [pods("kube-system", {"k8s-app": "kube-dns"})],
         "ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}],
     }
-
-
-def api_server(cluster: Cluster) -> list[Manifest]:
-    """Let pods reach the API server, which asks who they are: behind its Service are control-plane nodes."""
-    if cluster.networks.cni == "cilium":
-        return []
-    blocks = [at_node(machine) for machine in cluster.control_plane]
-    return [{"to": blocks, "ports": [tcp(API_PORT)]}]
 
 
 def object_storage(cluster: Cluster) -> list[Manifest]:
@@ -100,6 +94,11 @@ def from_gateway(team: Team) -> Manifest:
     an Ingress share. Where they lead is said in routes and Ingresses, and a team makes only routes to itself.
     """
     return for_entity(team, "team-gateway", ingress=[{"fromEntities": ["ingress"]}])
+
+
+def from_envoys(team: Team) -> Manifest:
+    """Allow what comes by the Gateway where Envoys in pods serve it. All answers to it leave as they came."""
+    return policy(team, "team-gateway", ingress=[{"from": [pods(ENVOYS, PROXIES)]}])
 
 
 def for_entity(team: Team, name: str, **allowed: list[Manifest]) -> Manifest:

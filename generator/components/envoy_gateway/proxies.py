@@ -1,0 +1,37 @@
+"""What the Envoys of the Gateway are like."""
+
+import json
+
+from generator.components.common import replicas
+from generator.components.component import Manifest
+from generator.components.envoy_gateway.layout import GROUP, PROXIES, VERSIONS
+from generator.components.exposure.layout import GATEWAY, metadata
+from generator.components.parts import apart, resources
+from generator.model.cluster import Cluster
+from generator.model.mirror import at_mirror
+
+
+def envoy_proxy(cluster: Cluster) -> Manifest:
+    """Return what Envoys of the Gateway are like. Their Service asks for the address of the file by Calico's own
+    annotation: an address in the Gateway would become an external one of the Service, which nobody announces.
+    """
+    declared, image = cluster.networks.exposure, VERSIONS.of(cluster).images["envoy"]
+    address = {"projectcalico.org/loadBalancerIPs": json.dumps([str(declared.address)])} if declared else {}
+    kubernetes = {
+        "envoyDeployment": {
+            "replicas": max(2, replicas(cluster)),
+            "pod": {"affinity": apart(PROXIES)},
+            "container": {
+                "image": at_mirror(image, cluster.site.images),
+                "resources": resources("100m", "256Mi", "1Gi"),
+            },
+        },
+        "envoyPDB": {"maxUnavailable": 1},
+        "envoyService": {"type": "LoadBalancer", "externalTrafficPolicy": "Cluster", "annotations": address},
+    }
+    return {
+        "apiVersion": f"{GROUP}/v1alpha1",
+        "kind": "EnvoyProxy",
+        "metadata": metadata(GATEWAY),
+        "spec": {"provider": {"type": "Kubernetes", "kubernetes": kubernetes}},
+    }
