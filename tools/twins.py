@@ -68,6 +68,7 @@ GROUPS = (
     Group(420, ("test_fleet_pods",)),
     Group(240, ("test_live_benchmarks",)),
     Group(120, ("test_live_reports",)),
+    Group(240, ("test_simulate",)),
 )
 """The promises of queues and of Argo CD first, as `make test-twin` measured them on two cores."""
 
