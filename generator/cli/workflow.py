@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -11,6 +11,8 @@ import click
 
 from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
 from generator.cli.options import ROOT, TOLD, root_of
+from generator.cli.parameters import PARAMETERS, given
+from generator.cli.simulate import command as simulate
 from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
 from generator.model.base import is_label
@@ -28,10 +30,6 @@ CODES = {"Succeeded": 0, "Failed": 1, "Error": 1}
 NAMESPACE = click.option(
     "--namespace", metavar="NAME", help="The namespace it runs in. Default: those of the operations that gen writes."
 )
-PARAMETERS = click.option(
-    "-p", "--parameter", "parameters", metavar="NAME=VALUE", multiple=True,
-    help="What the run is told; may be repeated. Default: what its template or schedule says.",
-)  # fmt: skip
 WATCH = click.option("--watch", is_flag=True, help="Wait until it ended, and tell each step. Default: only begin it.")
 
 
@@ -136,7 +134,7 @@ def submit(place: Place, name: str, parameters: tuple[str, ...], dry_run: bool, 
     from generator.day2.workflows.operations import chosen, operations, run_of  # noqa: PLC0415 - heavy
     from generator.day2.workflows.submitting import begin  # noqa: PLC0415 - heavy
 
-    workflow = run_of(chosen(operations(*place), name), _given(parameters))
+    workflow = run_of(chosen(operations(*place), name), given(parameters))
     begun = begin(place.running, workflow, dry_run=dry_run)
     if dry_run:
         say(f"{name} would run with this; nothing was begun")
@@ -205,7 +203,7 @@ def retry(place: Place, name: str, parameters: tuple[str, ...], watch: bool) -> 
     """
     from generator.day2.workflows.submitting import again, the_run  # noqa: PLC0415 - heavy
 
-    return _begun(place, again(place.running, the_run(*place, name), _given(parameters)), watch=watch)
+    return _begun(place, again(place.running, the_run(*place, name), given(parameters)), watch=watch)
 
 
 def _print_new(read: "Logs", found: "Run") -> None:
@@ -252,16 +250,6 @@ def follow(place: Place, name: str, patience: float) -> int:
         time.sleep(PAUSE)
 
 
-def _given(words: Sequence[str]) -> Mapping[str, str]:
-    pairs = [word.partition("=") for word in words]
-    if wrong := [name for name, equals, _ in pairs if not equals or not name]:
-        raise UsageError(f"-p {wrong[0]}: say NAME=VALUE")
-    names = [name for name, _, _ in pairs]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"-p {twice[0]} is said twice")
-    return {name: value for name, _, value in pairs}
-
-
 def _print(lines: Iterator[str]) -> None:
     for line in lines:
         say(line)
@@ -270,3 +258,6 @@ def _print(lines: Iterator[str]) -> None:
 def moment_now() -> datetime:
     """Return the time now."""
     return datetime.now(UTC)
+
+
+command.add_command(simulate)

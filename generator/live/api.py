@@ -141,8 +141,27 @@ class ApiConnection:
         return found
 
     def _send(self, request: Request) -> tuple[int, bytes, float]:
-        from urllib3 import HTTPHeaderDict  # noqa: PLC0415 - heavy
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - heavy
+
+        try:
+            answer = self._answer(request, timeout=PATIENCE)
+        except (HTTPError, OSError) as error:
+            why = _why(error)
+            kind = UsageError if "certificate" in why else AwayError  # which no waiting mends
+            raise kind(f"{self.host}: {why}") from None
+        return answer.status, answer.data, _seconds(answer.headers.get("Retry-After"))
+
+    def watched(self, path: str) -> Iterator[dict[str, Any]]:
+        """Yield what happens to the objects of a collection, at first that each of them is there, until the server goes
+        away.
+        """
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - heavy
+
+        with contextlib.suppress(HTTPError, OSError, ValueError):
+            yield from map(json.loads, self._answer(Request(path=f"{path}?watch=true"), preload_content=False))
+
+    def _answer(self, request: Request, **how: Any) -> Any:
+        from urllib3 import HTTPHeaderDict  # noqa: PLC0415 - heavy
 
         headers = HTTPHeaderDict({"Accept": READ, "Content-Type": request.content})
         if request.by:
@@ -152,21 +171,9 @@ class ApiConnection:
         auth = self._client.update_params_for_auth
         auth(headers, [], ["BearerToken"], request.path, request.method, request.body)
         body = None if request.body is None else json.dumps(request.body).encode()
-        try:
-            answer = self._client.rest_client.pool_manager.request(
-                request.method,
-                self.host + request.path,
-                body=body,
-                headers=headers,
-                timeout=PATIENCE,
-                retries=1,
-                redirect=False,
-            )
-        except (HTTPError, OSError) as error:
-            why = _why(error)
-            kind = UsageError if "certificate" in why else AwayError  # which no waiting mends
-            raise kind(f"{self.host}: {why}") from None
-        return answer.status, answer.data, _seconds(answer.headers.get("Retry-After"))
+        send = self._client.rest_client.pool_manager.request
+        url = self.host + request.path
+        return send(request.method, url, body=body, headers=headers, retries=1, redirect=False, **how)
 
 
 def _shown_by(host: str) -> datetime | None:

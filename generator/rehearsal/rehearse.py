@@ -37,6 +37,9 @@ PHASES = {
     "probes": "trying budgets, queues and what was applied",
     "promises": "trying the promises of the queues",
     "confirmation": "confirming what waits for a person",
+    "tree": "building the working tree",
+    "runs": "bringing the twin to what runs",
+    "operation": "running the steps of the operation",
 }
 """What is done, by the name of its seconds."""
 

@@ -94,12 +94,13 @@ def _blocked(cluster: RunningCluster) -> Iterator[tuple[str, str]]:
         labels = dig(budget, "spec", "selector", "matchLabels") or {}
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
         pods = [*cluster.items(f"/api/v1/namespaces/{meta['namespace']}/pods", labelSelector=selector)]
-        answer = _evict(cluster, pods[0]) if pods else ""
+        answer = eviction_refused(cluster, pods[0]) if pods else ""
         if answer:
             yield f"PodDisruptionBudget {meta['namespace']}/{meta['name']}", answer
 
 
-def _evict(cluster: RunningCluster, pod: Manifest) -> str:
+def eviction_refused(cluster: RunningCluster, pod: Manifest) -> str:
+    """Return why the API server would not evict a pod now, nothing where it would: nothing is evicted."""
     meta = {"name": pod["metadata"]["name"], "namespace": pod["metadata"]["namespace"]}
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
     path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/eviction?dryRun=All"

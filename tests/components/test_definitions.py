@@ -82,6 +82,11 @@ ABOUT_ONE = {
     "workloads/storage.py": {"ceph_cluster"},
     "workloads/triton.py": {"cilium", "exposure", "kube_prometheus_stack", "prometheus_adapter", "queues"},
     "rehearsal/argocd/programs.py": {"argo_cd"},
+    "rehearsal/simulation/assuming.py": {"etcd_backup", "node_operations", "rook_ceph"},
+    "rehearsal/simulation/machines.py": {"minio", "rook_ceph"},
+    "rehearsal/simulation/played.py": {"node_operations"},
+    "rehearsal/simulation/reading.py": {"etcd_backup", "rook_ceph"},
+    "rehearsal/simulation/simulate.py": {"node_operations"},
 }
 
 

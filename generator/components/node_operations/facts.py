@@ -51,7 +51,7 @@ def upgrade_facts(cluster: Cluster) -> Manifest:
         "version": cluster.kubernetes.version,
         "control-plane": [machine.name for machine in cluster.control_plane],
         "images": [at_mirror(one.image, cluster.site.images) for one in bootstrap_images(cluster)],
-        "backup": _backup(cluster),
+        "backup": kept_backup(cluster),
         "upgrades": cluster.kubernetes.upgrades,
     }
     return {
@@ -62,7 +62,7 @@ def upgrade_facts(cluster: Cluster) -> Manifest:
     }
 
 
-def _backup(cluster: Cluster) -> Manifest | None:
+def kept_backup(cluster: Cluster) -> Manifest | None:
     """Return where runs are found that brought snapshots of etcd away."""
     if not etcd_backup.DEFINITION.wanted(cluster) or not cluster.kubernetes.etcd.backup:
         return None

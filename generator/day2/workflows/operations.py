@@ -151,6 +151,12 @@ def run_of(operation: Operation, given: Mapping[str, str], *, again: str = "") -
     return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
 
 
+def values(template: Manifest, given: Mapping[str, str]) -> dict[str, str]:
+    """Return all that a run of a template is told. Raises UsageError as `run_of`."""
+    workflow = run_of(of_template(template), given)
+    return {one["name"]: str(one["value"]) for one in workflow["spec"]["arguments"]["parameters"]}
+
+
 def _refuse_others(operation: Operation, values: Mapping[str, str | None]) -> None:
     """Raise UsageError for a value that is none of its parameter's choices."""
     for one in operation.parameters:

@@ -72,6 +72,7 @@ class Plane:
 
     def __init__(self, address: Address, store: Program) -> None:
         self.address, self._store = address, store
+        self._scheduler: Program | None = None
         started = Started(port=address.port, certificate=address.certificate, token=address.tokens[ADMIN])
         self.cluster = RunningCluster(of_started(started))
 
@@ -91,11 +92,18 @@ class Plane:
         """Let etcd do nothing as long as the block: its files are then as a crash would leave them, which it outlives.
         Everybody else waits for it.
         """
-        os.kill(self._store.pid, signal.SIGSTOP)
-        try:
+        with _stopped(self._store):
             yield
-        finally:
-            os.kill(self._store.pid, signal.SIGCONT)
+
+    def scheduled_by(self, scheduler: Program) -> None:
+        """Know the scheduler, which begins after the API server."""
+        self._scheduler = scheduler
+
+    @contextlib.contextmanager
+    def unscheduled(self) -> Iterator[None]:
+        """Let the scheduler give no pod a node as long as the block: whoever asks may bind pods."""
+        with _stopped(self._scheduler) if self._scheduler else contextlib.nullcontext():
+            yield
 
     def wait(self, what: str, check: Callable[[], object], patience: float = PATIENCE) -> None:
         """Wait until something holds. Raises UsageError that says `what` was waited for."""
@@ -150,8 +158,17 @@ def control_plane(folder: Path, wanted: int = 0) -> Iterator[Plane]:
         api.wait("the API server is ready", lambda: api.cluster.api.ask(Request(path="/readyz")).good)
         api.cluster.delete(LEASES)  # KWOK would wait for those of the KWOK before it to end
         start(running(folder / "controllers", _controllers(controllers, address), lambda: _accounts(api)))
-        start(running(folder / "scheduler", _client(scheduler, address, SCHEDULER), lambda: True))
+        api.scheduled_by(start(running(folder / "scheduler", _client(scheduler, address, SCHEDULER), lambda: True)))
         yield api
+
+
+@contextlib.contextmanager
+def _stopped(program: Program) -> Iterator[None]:
+    os.kill(program.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(program.pid, signal.SIGCONT)
 
 
 def _accounts(api: Plane) -> bool:

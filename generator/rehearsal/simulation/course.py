@@ -1,0 +1,166 @@
+"""The steps of an operation, run one after the other as its WorkflowTemplate says, each as a process with the rights of
+the operation's ServiceAccount.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+
+from msgspec import Struct
+
+from generator.components.component import Manifest
+from generator.errors import CommandError, UsageError
+from generator.model.fields import dig, sequence
+from generator.process import run
+from generator.rehearsal.twin.plane import Plane
+
+SHORT = {
+    "GANG_SECONDS": "0",
+    "DRAIN_SECONDS": "15",
+    "NODE_SECONDS": "60",
+    "STORAGE_SECONDS": "30",
+    "HEAL_SECONDS": "30",
+    "STEADY_SECONDS": "0.5",
+    "PLACE_SECONDS": "5",
+    "MOMENT": "0.2",
+    "PAUSE": "0.2",
+}
+"""How long steps wait on a twin, where all that moves at all moves at once: what is not gone by then stays."""
+UNTOLD = ("MOMENT", "PAUSE", "PLACE_SECONDS")
+"""Of these, what no operation is told: the scripts know them by themselves."""
+ATTEMPTS, VERDICT = 3, 2
+LIMIT = 3600.0
+"""Seconds for one step, as over all nodes of a cluster."""
+WORD = re.compile(r"\{\{([a-z0-9.-]+)\}\}")
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A step that was run: its exit code (2 is a verdict), why it failed in its last words, what it said, and when it
+    began and how long it took, in seconds.
+    """
+
+    name: str
+    code: int
+    why: str
+    said: tuple[str, ...]
+    begun: float
+    seconds: float
+
+
+class Course:
+    """One run of an operation. `scripts` are the files of its steps, by name."""
+
+    def __init__(self, plane: Plane, template: Manifest, scripts: Mapping[str, str], folder: Path) -> None:
+        self.plane, self.spec, self.folder = plane, template["spec"], folder
+        self.name = template["metadata"]["name"]
+        self.namespace = template["metadata"]["namespace"]
+        self.templates = {one["name"]: one for one in self.spec["templates"]}
+        for each in ("scripts", "told", "account"):
+            (folder / each).mkdir(mode=0o700)
+        for name, text in scripts.items():
+            (folder / "scripts" / name).write_text(text)
+
+    def steps(self, given: Mapping[str, str], last: str = "") -> Iterator[Step]:
+        """Run step after step until one fails or the `last` one has ended, then the exit handler; yield how each ended.
+        Raises UsageError.
+        """
+        self._account()
+        begun, status = monotonic(), "Succeeded"
+        known = {f"workflow.parameters.{name}": value for name, value in given.items()}
+        known["workflow.name"] = f"{self.name}-simulated"
+        for one in self._walk(self.spec["entrypoint"], known):
+            done = self._run(one, known, begun)
+            yield done
+            if done.code:
+                status = "Failed"
+                break
+            if one["name"] == last:
+                return
+        yield self._run(self.templates[self.spec["onExit"]], known | {"workflow.status": status}, begun)
+
+    def _account(self) -> None:
+        """Write what a pod of the operation's account is given."""
+        config = json.loads(self.plane.account(self.namespace, self.spec["serviceAccountName"]).read_text())
+        (self.folder / "account" / "token").write_text(config["users"][0]["user"]["token"])
+        (self.folder / "account" / "ca.crt").write_bytes(self.plane.address.certificate.read_bytes())
+
+    def _walk(self, name: str, known: dict[str, str]) -> Iterator[Manifest]:
+        """Yield the templates that are run, in order; whether one is may depend on what one before it has told."""
+        found = self.templates[name]
+        if "steps" not in found:
+            yield found
+            return
+        for one in (each for group in found["steps"] for each in group):
+            if holds(str(one.get("when", "")), known):
+                yield from self._walk(one["template"], known)
+                self._told(one["name"], self.templates[one["template"]], known)
+
+    def _told(self, name: str, template: Manifest, known: dict[str, str]) -> None:
+        """Take up what a step has left for later ones."""
+        for one in sequence(dig(template, "outputs", "parameters")):
+            file = self.folder / "told" / Path(str(dig(one, "valueFrom", "path"))).name
+            if file.is_file():
+                known[f"steps.{name}.outputs.parameters.{one['name']}"] = file.read_text()
+
+    def _run(self, template: Manifest, known: Mapping[str, str], begun: float) -> Step:
+        """Run a step, again where it had trouble that may pass, as Argo would."""
+        at = monotonic()
+        for _ in range(ATTEMPTS):
+            code, said = self._once(template["container"], known)
+            if code in (0, VERDICT):
+                break
+        return Step(
+            name=template["name"],
+            code=code,
+            why=(self.folder / "words").read_text(),
+            said=tuple(said.splitlines()),
+            begun=at - begun,
+            seconds=monotonic() - at,
+        )
+
+    def _once(self, container: Manifest, known: Mapping[str, str]) -> tuple[int, str]:
+        (self.folder / "words").write_text("")
+        script = self.folder / "scripts" / Path(container["command"][-1]).name
+        command = [sys.executable, "-B", str(script), *container["args"]]
+        try:
+            return 0, run(command, env=self._env(container, known), timeout=LIMIT)
+        except CommandError as error:
+            return error.status, error.output
+
+    def _env(self, container: Manifest, known: Mapping[str, str]) -> dict[str, str]:
+        told = {one["name"]: filled(str(one["value"]), known) for one in container["env"] if "value" in one}
+        waits = {name: value for name, value in SHORT.items() if name in told or name in UNTOLD}
+        return {
+            **told,
+            **waits,
+            "PATH": "/usr/bin:/bin",
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+            "KUBERNETES_SERVICE_PORT": str(self.plane.address.port),
+            "ACCOUNT": str(self.folder / "account"),
+            "TOLD": str(self.folder / "told"),
+            "LAST_WORDS": str(self.folder / "words"),
+            "POD": "step",
+        }
+
+
+def filled(text: str, known: Mapping[str, str]) -> str:
+    """Return a text with what Argo would put into it. Raises UsageError for what is not known here."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] not in known:
+            raise UsageError(f"the operation asks Argo for {found[1]}, which a simulation does not know")
+        return known[found[1]]
+
+    return WORD.sub(value, text)
+
+
+def holds(when: str, known: Mapping[str, str]) -> bool:
+    """Tell whether a step is run: Argo's `when`, as gen writes it, of two words that are equal or not."""
+    if not when:
+        return True
+    left, sign, right = filled(when, known).split()
+    same = left.strip("'") == right.strip("'")
+    return same if sign == "==" else not same

@@ -1,0 +1,21 @@
+"""Operations that can be played."""
+
+from generator.components.node_operations.names import (
+    DRIVE_REPLACEMENT,
+    OSD_REPLACEMENT,
+    REMOVAL,
+    REPLACEMENT,
+    UPGRADE,
+)
+from generator.errors import UsageError
+from generator.spec.near import suggest
+
+PLAYED = {UPGRADE: "", REMOVAL: "", REPLACEMENT: "forget", OSD_REPLACEMENT: "purge", DRIVE_REPLACEMENT: "preflight"}
+"""Operations, each with the step after which nothing more can be played: another machine or disk is needed."""
+
+
+def refuse_others(name: str) -> None:
+    """Raise UsageError for what is no such operation."""
+    if name not in PLAYED:
+        others = f"there are {', '.join(PLAYED)}"
+        raise UsageError(f"{name} cannot be simulated; {suggest(name, PLAYED, others)}")
