@@ -156,7 +156,7 @@ class Site:
 def template(labels: dict[str, str], limits: Object | None = None) -> Object:
     """Return the template of pods that may run beside GPUs."""
     security = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    container = {"name": "main", "image": "registry.example.org/any:1", "securityContext": security}
+    container: Object = {"name": "main", "image": "registry.example.org/any:1", "securityContext": security}
     container["resources"] = {"limits": {"cpu": "1", "memory": "1Gi", **(limits or {})}}
     container["env"] = [{"name": "PASSWORD", "value": "of-the-cluster"}]
     own = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
