@@ -224,7 +224,7 @@ def test_a_node_that_does_not_come_back_stops_the_next_and_a_new_run_goes_on(sit
         steps.good("upgrade", "control-plane", PATIENCE="600")
         machines.silent.add("gpu-13")
         said = steps.refused("upgrade", "workers", POOLS=POOL, AT_ONCE="2", NODE_SECONDS="8")
-        assert "gpu-13: not as it must be after 8 s (nobody has upgraded it, or not yet whole): kubelet is" in said
+        assert "gpu-13: not as it must be after 8 s (nobody has done it, or not yet whole): kubelet is" in said
         assert "1.34.6, Ready: the network or kubelet is not" in said
         assert site.held() == {"gpu-13"}, "what began with it was brought to its end"
         assert steps.node("gpu-14")["status"]["nodeInfo"]["kubeletVersion"] == f"v{NEW}"
