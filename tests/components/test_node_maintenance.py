@@ -216,6 +216,26 @@ def test_nothing_else_can_be_asked_for(machine: Machine, action: str) -> None:
     assert machine.told() == [answer(action, f"failed: {action} is nothing that is done here")]
 
 
+@pytest.mark.parametrize("asked", ["reboot b1", "reboot", f"patch b1 at noon {WHEN}", f"reboot b1  {WHEN}"])
+def test_what_is_asked_in_more_or_fewer_words_is_done_once_as_well(machine: Machine, asked: str) -> None:
+    machine.asks(asked)
+    first = [one for _ in range(2) for one in (machine.run(), machine.told())][1::2]
+    machine.boot("b2")
+    machine.run()
+    machine.told()
+    machine.run()
+    assert machine.told()[:-1] == [], f"it only tells again, after {first}"
+
+
+@pytest.mark.parametrize("when", ["../../../tmp", "a/b", "now|b1", "1;2"])
+def test_what_is_asked_names_no_place_on_the_machine(machine: Machine, when: str) -> None:
+    asked = f"certificates b1 {when}"
+    machine.asks(asked, cordoned=False)
+    assert machine.run().returncode == 1
+    (told,) = machine.told()
+    assert told.endswith(f"answer={asked}: failed: it is asked in other words than operations ask in")
+
+
 def test_a_worker_has_no_certificates_of_a_control_plane(machine: Machine) -> None:
     asks(machine, "certificates", cordoned=False)
     assert machine.run().returncode == 1
