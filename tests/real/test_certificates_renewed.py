@@ -168,6 +168,21 @@ def test_all_are_renewed_and_each_part_is_started_anew_alone(machine: Machine, k
     assert kubelet.count == count, "once for what is asked once"
 
 
+def test_what_kubeadm_does_not_renew_is_nothing_to_wait_for(machine: Machine) -> None:
+    """As of an issuer of tokens: kubeadm shows that folder to API servers."""
+    machine.asks("")
+    machine.run()
+    before = machine.state()["certificates"]
+    pki = machine.root / "etc/kubernetes/pki"
+    words = ["-keyout", f"{machine.place}/key", "-out", f"{pki}/oidc.crt", "-days", "5", "-subj", "/CN=issuer"]
+    subprocess.run(["openssl", "req", "-x509", "-nodes", *words], check=True, capture_output=True)
+    machine.run()
+    assert machine.state()["certificates"] == before != "unknown"
+    (pki / "apiserver-etcd-client.crt").write_text((pki / "oidc.crt").read_text())
+    machine.run()
+    assert machine.state()["certificates"] < before
+
+
 def test_a_part_that_does_not_start_is_told_and_its_manifest_is_there(machine: Machine, kubelet: Kubelet) -> None:
     script = machine.root / "usr/local/lib/gen-upgrade/certificates.sh"
     script.write_text(script.read_text().replace("by 300", "by 3"))

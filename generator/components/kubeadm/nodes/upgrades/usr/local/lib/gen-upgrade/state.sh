@@ -68,8 +68,10 @@ first_end() { # of the certificates that kubeadm renews; `none` on a worker
 }
 
 ends() {
-  for file in "$root"/etc/kubernetes/pki/*.crt "$root"/etc/kubernetes/pki/etcd/*.crt; do
-    case $file in */ca.crt | */front-proxy-ca.crt) continue ;; esac
+  # What else lies there, as of an issuer of tokens, would be waited for in vain.
+  for file in apiserver apiserver-etcd-client apiserver-kubelet-client front-proxy-client etcd/healthcheck-client etcd/peer \
+    etcd/server; do
+    file=$root/etc/kubernetes/pki/$file.crt
     [ ! -f "$file" ] || end_of <"$file"
   done
   for file in admin controller-manager scheduler super-admin; do
