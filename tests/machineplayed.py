@@ -12,6 +12,8 @@ from nodeworld import PreparedNode
 from generator.model.cluster import Cluster
 
 ASKED = "node 1.35.3 2026-11-23T15:00:00Z"
+CONF = "Dpkg::Options::=--force-conf"
+APT_WAYS = f"--yes --quiet -o DPkg::Lock::Timeout=900 -o {CONF}def -o {CONF}old"
 PROGRAMS = ("apt-get", "apt-mark", "crictl", "dnf", "dpkg", "kubeadm", "kubectl")
 NEEDED = (
     "basename", "cat", "cp", "cut", "date", "dirname", "find", "flock", "grep", "head", "mkdir", "mv", "readlink", "rm",

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from machineplayed import Machine, by_timer
+from machineplayed import APT_WAYS, Machine, by_timer
 
 from generator.model.cluster import Cluster
 
@@ -74,12 +74,11 @@ def test_one_that_does_not_go_down_is_told(machine: Machine) -> None:
 
 
 HOLD = "apt-mark hold containerd.io kubeadm kubelet libnvidia-compute-570 mlnx-tools"
-OURS = "Dpkg::Options::=--force-conf"
 APT = [
-    "dpkg --configure -a",
+    "dpkg --force-confdef --force-confold --configure -a",
     HOLD,
-    "apt-get update --quiet",
-    f"apt-get upgrade --yes --quiet --with-new-pkgs -o {OURS}def -o {OURS}old",
+    f"apt-get {APT_WAYS} update",
+    f"apt-get {APT_WAYS} upgrade --with-new-pkgs",
 ]
 
 
@@ -107,6 +106,26 @@ def test_patches_that_need_another_reboot_than_the_one_asked_for_do_not_take_it(
     assert machine.run().returncode == 1
     why = "failed: it has booted since it was asked, and waits for a reboot still: begin again"
     assert machine.told() == [*APT, answer("patch", why)]
+
+
+def test_the_timers_of_the_system_end_their_work_on_packages_first(machine: Machine) -> None:
+    """They begin when a machine has booted, and hold what dpkg locks."""
+    script = machine.root / "usr/local/lib/gen-upgrade/patch.sh"
+    script.write_text(script.read_text().replace("by 1800", "by 6"))
+    busy = "echo ActiveState=inactive; echo ActiveState=activating"
+    machine.program("systemctl", f'[ "$1" != show ] || {{ echo "$*" >>{machine.place}/looked; {busy}; }}')
+    asks(machine, "patch")
+    assert machine.run().returncode == 1
+    why = "apt-daily has worked on packages for half an hour: look at it, then begin again"
+    assert machine.told() == [answer("patch", f"failed: {why}")]
+    looked = (machine.place / "looked").read_text().splitlines()
+    assert len(looked) > 3
+    assert {*looked} == {"show --property=ActiveState apt-daily.service apt-daily-upgrade.service"}
+    asked = f"patch b1 {WHEN.replace('15', '16', 1)}"
+    machine.asks(asked)
+    machine.program("systemctl", "echo ActiveState=inactive")
+    assert machine.run().returncode == 0
+    assert machine.told()[:-1] == APT
 
 
 def test_where_there_is_no_apt_dnf_does_it(machine: Machine) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machineplayed import ASKED, Machine, by_timer
+from machineplayed import APT_WAYS, ASKED, Machine, by_timer
 from nodeworld import PreparedNode
 
 from generator.model.cluster import Cluster
@@ -24,13 +24,13 @@ def test_a_machine_is_upgraded_in_order_and_tells_so(machine: Machine) -> None:
     done = machine.run()
     assert done.returncode == 0, done.stderr
     file = machine.place / "kubeadm/upgrade.yaml"
-    install = "apt-get install --yes --quiet --allow-change-held-packages"
+    update, install = f"apt-get {APT_WAYS} update", f"apt-get {APT_WAYS} install --allow-change-held-packages"
     assert machine.told() == [
-        "apt-get update --quiet",
+        update,
         f"{install} kubeadm=1.35.3-*",
         "systemctl restart containerd",
         f"kubeadm upgrade node --config {file}",
-        "apt-get update --quiet",
+        update,
         f"{install} kubelet=1.35.3-* kubectl=1.35.3-*",
         "systemctl restart kubelet",
         answer("done"),

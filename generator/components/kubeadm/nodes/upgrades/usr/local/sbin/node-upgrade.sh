@@ -52,9 +52,9 @@ do_it() { # a program and its words, into the log
 
 install() { # names of packages: in this version, from the repositories that the machine has
   if command -v apt-get >/dev/null; then
-    do_it apt-get update --quiet
+    apt update
     for one; do set -- "$@" "$one=$version-*" && shift; done
-    do_it apt-get install --yes --quiet --allow-change-held-packages "$@"
+    apt install --allow-change-held-packages "$@"
   elif command -v dnf >/dev/null; then
     for one; do set -- "$@" "$one-$version" && shift; done
     do_it dnf install --assumeyes --disableexcludes=kubernetes "$@"

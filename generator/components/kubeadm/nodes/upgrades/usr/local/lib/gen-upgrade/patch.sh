@@ -9,11 +9,12 @@ renew_packages() {
   # Ubuntu would restart services, containerd among them; a reboot does.
   export NEEDRESTART_SUSPEND=1
   if command -v apt-get >/dev/null; then
-    # What a killed run left.
-    do_it dpkg --configure -a
+    calmed
+    # What a killed run left; nobody answers questions of it.
+    do_it dpkg --force-confdef --force-confold --configure -a
     hold
-    do_it apt-get update --quiet
-    do_it apt-get upgrade --yes --quiet --with-new-pkgs -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold
+    apt update
+    apt upgrade --with-new-pkgs
   elif command -v dnf >/dev/null; then
     do_it dnf upgrade --assumeyes --exclude="$(echo "$kept" | tr ' \n' ,,)"
   else
@@ -23,6 +24,20 @@ renew_packages() {
   waits_for_reboot || return 0
   [ "$what" = "$boot" ] || fail "it has booted since it was asked, and waits for a reboot still: begin again"
   go_down
+}
+
+apt() { # its words; settings stay as they are here
+  calmed
+  do_it apt-get --yes --quiet -o DPkg::Lock::Timeout=900 -o Dpkg::Options::=--force-confdef \
+    -o Dpkg::Options::=--force-confold "$@"
+}
+
+calmed() { # the system's own timers, which begin when a machine has booted, end their work on packages first
+  by 1800 calm || fail "apt-daily has worked on packages for half an hour: look at it, then begin again"
+}
+
+calm() {
+  case $(systemctl show --property=ActiveState apt-daily.service apt-daily-upgrade.service) in *activating*) return 1 ;; esac
 }
 
 hold() { # those that are installed
