@@ -117,7 +117,7 @@ def test_what_was_done_of_late_is_done(ml50: Cluster, action: str) -> None:
 
 @pytest.mark.usefixtures("script")
 def test_one_that_waits_for_a_reboot_after_a_reboot_is_not_taken_down_again(ml50: Cluster) -> None:
-    """As one whose boot menu holds to an older kernel: a step that begins again would reboot it each time."""
+    """A step that begins again would reboot it each time."""
     for since, done, again in ((2, 1, False), (1, 2, True), (100, 99, True)):
         one = node(told=state(reboot=ago(hours=since)), maintained_reboot=ago(hours=done))
         assert (left(plan(ml50, "reboot", state(), gpu_01=one)) == ["gpu-01"]) == again

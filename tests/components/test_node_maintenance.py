@@ -1,6 +1,7 @@
 """What a machine does for a maintenance when its Node asks: a folder stands for the root, programs only tell."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,18 @@ def test_a_machine_tells_since_when_it_waits_for_a_reboot(machine: Machine) -> N
     assert told() > "2026-11-01T00:00:00Z", "seen anew after each boot"
     machine.program("uname", "echo 6.1.0-29-amd64")
     assert told() == "no"
+
+
+def test_a_kernel_that_was_there_at_the_last_boot_is_not_waited_for(machine: Machine) -> None:
+    """The boot menu holds to another one, or takes that of another flavour: patches would fail each time."""
+    (machine.root / "boot").mkdir()
+    (machine.root / "boot/vmlinuz-6.1.0-29-amd64").touch()
+    (machine.root / "boot/vmlinuz").symlink_to("vmlinuz-6.1.0-29-amd64")
+    asks(machine, "patch")
+    for later, words in ((-60, "systemctl reboot"), (60, answer("patch", DONE))):
+        (machine.root / "proc/stat").write_text(f"cpu 1 2\nbtime {int(time.time()) + later}\n")
+        assert good(machine) == [*APT, words]
+        machine.boot("b2")
 
 
 def test_changed_files_are_told_and_put_in_place_with_what_reads_them_started_anew(machine: Machine) -> None:

@@ -43,9 +43,11 @@ since() { # when it was first seen that a reboot is waited for, or `no`
 
 waits_for_reboot() {
   [ ! -e "$root/run/reboot-required" ] || return 0
-  # Not every Debian has what writes that file: the newest kernel is the one that this link leads to.
+  # Not every Debian has what writes that file: the newest kernel is the one that this link leads to. One that was there
+  # when the machine booted does not come by a reboot either: the boot menu holds to another one, or to another flavour.
+  booted=$(sed -n 's/^btime //p' "$root/proc/stat" 2>/dev/null) || booted=0
   for link in "$root/vmlinuz" "$root/boot/vmlinuz"; do
-    if [ ! -L "$link" ] || [ ! -e "$link" ]; then continue; fi
+    if [ ! -L "$link" ] || [ ! -e "$link" ] || [ "$(stat -c %Y "$link")" -lt "$booted" ]; then continue; fi
     [ "$(basename "$(readlink "$link")")" = "vmlinuz-$(uname -r)" ] || return 0
   done
   command -v dnf >/dev/null || return 1
