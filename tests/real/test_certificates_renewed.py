@@ -194,6 +194,26 @@ def test_a_part_that_does_not_start_is_told_and_its_manifest_is_there(machine: M
     assert len(kubelet.down) == 2, "no other one was stopped"
 
 
+def test_what_was_there_before_outlives_a_renewal_that_failed(machine: Machine) -> None:
+    """Nothing plays kubelet: each fails once all are renewed."""
+    script = machine.root / "usr/local/lib/gen-upgrade/certificates.sh"
+    (machine.root / "etc/kubernetes/manifests").mkdir()
+    (machine.root / "etc/kubernetes/manifests/kube-apiserver.yaml").write_text("    - --secure-port=1\n")
+    script.write_text(script.read_text().replace("by 300", "by 1"))
+    before = serials(machine)["apiserver.crt"]
+    for hour in ("15", "16"):
+        machine.asks(ASKED.replace("15", hour), cordoned=False)
+        assert machine.run().returncode == 1
+    first, second = sorted((machine.root / "var/lib/gen-upgrade").glob("kubernetes-*"))
+    command = ["openssl", "x509", "-noout", "-serial", "-in", str(first / "pki/apiserver.crt")]
+    assert subprocess.check_output(command).decode() == before
+    os.utime(first, (1, 1))
+    machine.asks(ASKED.replace("15", "17"), cordoned=False)
+    machine.run()
+    left = {one.name for one in (machine.root / "var/lib/gen-upgrade").glob("kubernetes-*")}
+    assert left == {second.name, second.name.replace("T16", "T17")}
+
+
 def test_what_a_killed_run_took_away_comes_back_with_the_next(machine: Machine, kubelet: Kubelet) -> None:
     """Killed by its power, when etcd was just gone; afterwards all is done once more."""
     gone = machine.root / "etc/kubernetes/manifests/etcd.yaml"

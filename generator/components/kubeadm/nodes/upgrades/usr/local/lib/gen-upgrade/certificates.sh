@@ -30,13 +30,15 @@ renew_certificates() {
   words="done: until $(first_end)"
 }
 
-copy_aside() { # once for what is asked; the copy before goes
+copy_aside() { # once for what is asked; older ones go after a month: what is asked anew may be so because it failed
   copy=$state/kubernetes-${asked##* }
   [ ! -d "$copy" ] || return 0
-  rm -rf "$state"/kubernetes-*
+  rm -rf "$state"/kubernetes-*.new
+  find "$state" -maxdepth 1 -name 'kubernetes-*' -mtime +30 -exec rm -rf {} +
   (umask 077 && mkdir "$copy.new")
   do_it cp -a "$root/etc/kubernetes/." "$copy.new"
   chmod 0700 "$copy.new"
+  touch "$copy.new"
   mv "$copy.new" "$copy"
 }
 
