@@ -251,6 +251,8 @@ def test_a_node_that_was_begun_is_gone_on_with_though_it_has_the_driver(
     node = site.objects[f"{NODES}/gpu-13"]
     node["spec"]["unschedulable"] = True
     node["metadata"]["annotations"] |= annotation
+    del site.objects[f"{GPU_PODS}/driver-gpu-13"]
+    script.gate(site)
     site.pod("gpu-13", "driver", NEW, DRIVER)
     script.nodes(site)
     assert site.order[0] == ("tried", "gpu-13")
@@ -305,6 +307,10 @@ def no_driver(site: Site) -> None:
     del site.objects[f"{APPS}/daemonsets/nvidia-driver-daemonset"]
 
 
+def own_driver(site: Site) -> None:
+    del site.objects[f"{GPU_PODS}/driver-gpu-01"]
+
+
 def changed_now(site: Site) -> None:
     site.driver_set()["metadata"]["generation"] = 3
 
@@ -328,6 +334,7 @@ def of_another(site: Site) -> None:
     [
         (by_itself, "the GPU Operator upgrades drivers by itself on 1 nodes, as gpu-01"),
         (no_driver, "the GPU Operator runs no driver"),
+        (own_driver, "gpu-01: the GPU Operator runs no driver there, so that they would be emptied in vain"),
         (changed_now, "nvidia-driver-daemonset has just changed"),
         (spoil("updateStrategy", {"type": "RollingUpdate"}), "nvidia-driver-daemonset replaces its pods by itself"),
         (spoil("template", {"spec": {"containers": []}}), "set ENABLE_GPU_POD_EVICTION to 'false'"),
