@@ -87,8 +87,7 @@ class Site(Shelf):
         self.put(f"/apis/storage.k8s.io/v1/csinodes/{name}", {"spec": {"drivers": drivers}})
 
     def driver_set(self, **spec: Any) -> Object:
-        variables = [{"name": "ENABLE_GPU_POD_EVICTION", "value": "false"}]
-        pod = {"initContainers": [{"env": variables}], "containers": [{"image": "nvcr.io/nvidia/driver:595.91.07"}]}
+        pod = {**manager()["spec"], "containers": [{"image": "nvcr.io/nvidia/driver:595.91.07"}]}
         made = {"updateStrategy": {"type": "OnDelete"}, "template": {"spec": pod}} | spec
         metadata = {"name": "nvidia-driver-daemonset", "labels": DRIVER, "uid": "set", "generation": 2}
         one = {"metadata": metadata, "spec": made, "status": {"observedGeneration": 2}}
@@ -293,9 +292,10 @@ def spoil(key: str, value: Any) -> Callable[[Site], None]:
     return change
 
 
-def manager(evicts: str) -> Object:
+def manager(**acts: str) -> Object:
     """Return what runs drivers whose manager does this."""
-    variables = [{"name": "ENABLE_GPU_POD_EVICTION", "value": evicts}]
+    told = {"ENABLE_GPU_POD_EVICTION": "false", "ENABLE_AUTO_DRAIN": "false"} | acts
+    variables = [{"name": name, "value": value} for name, value in told.items() if value]
     return {"spec": {"initContainers": [{"env": variables}], "containers": []}}
 
 
@@ -337,8 +337,16 @@ def of_another(site: Site) -> None:
         (own_driver, "gpu-01: the GPU Operator runs no driver there, so that they would be emptied in vain"),
         (changed_now, "nvidia-driver-daemonset has just changed"),
         (spoil("updateStrategy", {"type": "RollingUpdate"}), "nvidia-driver-daemonset replaces its pods by itself"),
-        (spoil("template", {"spec": {"containers": []}}), "set ENABLE_GPU_POD_EVICTION to 'false'"),
-        (spoil("template", manager("true")), "would evict pods one by one, and uncordon a node before its driver"),
+        (
+            spoil("template", {"spec": {"containers": []}}),
+            "set ENABLE_GPU_POD_EVICTION and ENABLE_AUTO_DRAIN to 'false'",
+        ),
+        (spoil("template", manager(ENABLE_AUTO_DRAIN="")), "set ENABLE_AUTO_DRAIN to 'false'"),
+        (spoil("template", manager(ENABLE_AUTO_DRAIN="true")), "set ENABLE_AUTO_DRAIN to 'false'"),
+        (
+            spoil("template", manager(ENABLE_GPU_POD_EVICTION="true")),
+            "would evict pods one by one, and uncordon a node",
+        ),
         (away, "gpu-01 is not Ready"),
         (alone, "nobody makes vision/notebook again"),
         (of_another, "gpu-01 is held by kubernetes-upgrade"),

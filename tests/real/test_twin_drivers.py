@@ -18,6 +18,7 @@ from reference import load
 from upgradesite import connection, is_ready
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
+from generator.components.gpu_operator import MANAGER_ACTS
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.node_operations.names import DRIVER_UPGRADE, NAMESPACE
 
@@ -96,7 +97,7 @@ class Site:
 
     def driver(self, version: str) -> None:
         """Let the operator have been told of a driver."""
-        variables = [{"name": "ENABLE_GPU_POD_EVICTION", "value": "false"}]
+        variables = [{"name": name, "value": "false"} for name in MANAGER_ACTS]
         manager = {"name": "k8s-driver-manager", "image": "registry.example.org/any:1", "env": variables}
         self.daemon_set("nvidia-driver-daemonset", COMPONENT, f"driver:{version}", initContainers=[manager])
         at = f"{SETS}/nvidia-driver-daemonset"
