@@ -187,7 +187,7 @@ def test_a_shrunk_source_is_red_until_somebody_says_that_it_is_meant(pair: Pair)
 
 
 def test_a_record_that_is_not_ours_is_red(pair: Pair) -> None:
-    pair.put(f"_gen/backups/{pair.name}/20990101T000000Z.json", "{}", "target")
+    pair.put(f"_gen/backups/{pair.name}/20260101T000000Z.json", "{}", "target")
     code, said = pair.run("precheck")
     assert code == 1
     assert "is not a record of ours" in said

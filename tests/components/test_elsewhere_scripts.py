@@ -149,11 +149,7 @@ def test_a_snapshot_is_brought_there_and_an_older_one_does_not_replace_it(pair: 
     files = pair.folder / "files"
     files.mkdir()
     for stamp in ("20261120T000000Z", "20261121T000000Z"):
-        data = f"snapshot of {stamp}"
-        (files / f"{stamp}.db.age").write_text(data)
-        (files / f"{stamp}.keys.age").write_text(f"keys of {stamp}")
-        said = {"taken": f"{stamp[:4]}-11-{stamp[6:8]}T00:00:00Z", "sha256": hashlib.sha256(data.encode()).hexdigest()}
-        (files / f"{stamp}.json").write_text(json.dumps(said).replace(": ", ":"))
+        snapshot(files, stamp)
     assert upload(pair, files).returncode == 0
     (files / "20261121T000000Z.json").unlink()
     done = upload(pair, files)
@@ -162,6 +158,35 @@ def test_a_snapshot_is_brought_there_and_an_older_one_does_not_replace_it(pair: 
     assert pair.mc("cat", f"target/{pair.copy}/etcd/snapshot") == "snapshot of 20261121T000000Z"
     assert pair.mc("cat", f"target/{pair.copy}/etcd/keys.age") == "keys of 20261121T000000Z"
     assert len(pair.records()) == 1
+
+
+def test_a_snapshot_of_a_clock_that_was_ahead_keeps_no_other_away(pair: Pair) -> None:
+    files = pair.folder / "files"
+    files.mkdir()
+    snapshot(files, "20991121T000000Z")
+    done = upload(pair, files)
+    assert (done.returncode, "node cp-1 has nothing to bring" in done.stderr) == (1, True), done
+    pair.mc(
+        "cp",
+        "--attr",
+        "taken=20991121T000000Z",
+        f"{files}/20991121T000000Z.db.age",
+        f"target/{pair.copy}/etcd/snapshot",
+    )
+    snapshot(files, "20261121T000000Z")
+    assert upload(pair, files).returncode == 0
+    assert pair.mc("cat", f"target/{pair.copy}/etcd/snapshot") == "snapshot of 20261121T000000Z"
+    assert len(pair.records()) == 1
+
+
+def snapshot(files: Path, stamp: str) -> None:
+    """Lay a snapshot, its keys and what is said of it into a folder, as a node does."""
+    data = f"snapshot of {stamp}"
+    (files / f"{stamp}.db.age").write_text(data)
+    (files / f"{stamp}.keys.age").write_text(f"keys of {stamp}")
+    taken = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}T00:00:00Z"
+    said = {"taken": taken, "sha256": hashlib.sha256(data.encode()).hexdigest()}
+    (files / f"{stamp}.json").write_text(json.dumps(said).replace(": ", ":"))
 
 
 def upload(pair: Pair, files: Path) -> "subprocess.CompletedProcess[str]":

@@ -75,8 +75,8 @@ name_of() { printf -v name -- "${1//%/%%}"; }  # key in JSON's spelling: sets na
 # shellcheck disable=SC2034  # who reads this file uses the names
 # Sets stamp, of the newest record that is not after a time, and first, of the oldest there is; empty where there is none.
 newest_by() {  # folder of records, time or nothing
-  local one until=99991231T235959Z
-  first='' stamp=''
+  local one until
+  first='' stamp='' until=$(soon)
   [[ -z $2 ]] || until=$(date -d "$2" +%Y%m%dT%H%M%SZ) || verdict "$2 is no time: say 2026-11-20T00:00:00Z"
   list "$1/" "$WORK/records"
   while IFS=$tab read -r one _; do

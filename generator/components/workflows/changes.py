@@ -72,8 +72,8 @@ CHANGES = (
         kinds=SCHEDULE,
         paths=(f"{PARAMETERS}.value",),
         effect=Effect.MOVES,
-        reason="the next run copies everything into, or out of, another bucket; the copies that are there stay, and "
-        "nobody looks after them",
+        reason="the next run copies everything into another bucket, and nobody looks after the copies that are there; "
+        "out of another bucket it copies nothing, unless it is told once with `shrink-percent=100`",
         instead="a backup of another name beside it, until the former copies may expire",
         when=every(is_backup, of_the_bucket),
     ),
@@ -92,7 +92,8 @@ CHANGES = (
         kinds=SCHEDULE,
         on="renamed",
         effect=Effect.MOVES,
-        reason="the new one knows no run of the former: it compares and copies everything once more",
+        reason="the first run of the new one compares with the last record of the former; drills and restores know "
+        "none of those, until it has ended",
         when=is_backup,
     ),
     ChangeRule(

@@ -17,9 +17,8 @@ at_once=500
 asked=6
 
 # Who asks for the time of a backup, as a restore and a drill do, shall have all that it proved.
-after_the_record() {  # after `guard`, which listed the records
-  local stamp ends
-  stamp=$(tail -n 1 "$WORK/records" | cut -f 1)
+after_the_record() {  # reads stamp, of `guard`
+  local ends
   [[ $stamp ]] || verdict "there is no good backup: $target/$records holds no record"
   ends=$(date -d "${stamp:0:8} ${stamp:9:2}:${stamp:11:2}:${stamp:13:2}" +%s)
   until (($(date +%s) > ends + 1)); do sleep 1; done

@@ -24,7 +24,7 @@ choose() {
   local first
   newest_by "$backup/$records" "$AT"
   [[ $first ]] || verdict "there is no good backup: $backup/$records holds no record"
-  [[ $stamp ]] || verdict "$AT is before the first good backup, which ended at $(when_of "$first")"
+  [[ $stamp ]] || verdict "${AT:-now} is before the first good backup, which ended at $(when_of "$first")"
   # What was copied in the second of the record belongs to it.
   WHEN=$(date -d "@$(($(date -d "$(when_of "$stamp")" +%s) + 1))" +%FT%TZ)
 }

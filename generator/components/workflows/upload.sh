@@ -17,11 +17,14 @@ key="target/$TARGET_BUCKET/$KEY"
 records="target/$TARGET_BUCKET/_gen/backups/$NAME"
 
 newest() { # sets stamp, and text: what is said of the newest file
-  local file files=("$FILES"/*.json)
-  file=${files[-1]}
-  [[ -f $file ]] || trouble "$FROM has nothing to bring: $LOOK"
-  stamp=${file##*/} stamp=${stamp%.json}
-  text=$(<"$file")
+  local file one
+  stamp=''
+  for file in "$FILES"/*.json; do
+    one=${file##*/} one=${one%.json}
+    [[ ! -f $file || $one > $latest ]] || stamp=$one
+  done
+  [[ $stamp ]] || trouble "$FROM has nothing to bring: $LOOK"
+  text=$(<"$FILES/$stamp.json")
 }
 
 field() { # name: its value in `text`
@@ -43,7 +46,8 @@ whole() {
 overtaken() {
   local there
   there=$(mc --json stat "$key" 2>/dev/null) || return 1
-  [[ $there =~ \"[Xx]-[Aa]mz-[Mm]eta-[Tt]aken\":\"([0-9TZ]+)\" && ${BASH_REMATCH[1]} > $stamp ]]
+  [[ $there =~ \"[Xx]-[Aa]mz-[Mm]eta-[Tt]aken\":\"([0-9TZ]+)\" ]] || return 1
+  [[ ${BASH_REMATCH[1]} > $stamp && ! ${BASH_REMATCH[1]} > $latest ]]
 }
 
 # What nothing reads it without, where a node lays that beside it: as of etcd the certificates and keys of its time. First,
@@ -68,6 +72,7 @@ upload() {
 }
 
 configure target "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY"
+latest=$(soon)
 newest
 sum=$(field sha256)
 fresh
