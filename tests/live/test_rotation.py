@@ -141,6 +141,14 @@ def test_a_stolen_key_ends_at_once_whatever_was_under_way(under_way: int, site: 
     assert held["accessKey"] not in stolen
 
 
+def test_of_a_key_that_only_others_have_its_end_is_told(site: tuple[LiveCluster, Site]) -> None:
+    _, found = site
+    work, _ = found.rotating(USER)
+    assert plan(work, found.cluster).still == ""
+    alone = structs.replace(work.family, copies=())
+    assert plan(structs.replace(work, family=alone), found.cluster).still == "what still has the former value"
+
+
 def test_a_pod_that_began_before_keeps_the_former_key(site: tuple[LiveCluster, Site], minio: PlayedMinio) -> None:
     cluster, found = site
     former = found.values(USER)["accessKey"]

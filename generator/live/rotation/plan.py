@@ -55,10 +55,11 @@ def plan(work: Rotating, cluster: Cluster) -> Plan:
 
 
 def _still(of: Family) -> str:
-    """Return what does not go on meanwhile."""
+    """Return what does not go on meanwhile. Who reads a user's keys is known of copies alone."""
     if of.turn.way == "delete":
         return "the start of pods that mount it"
-    return "what still has the former value" if of.stolen and of.turn.former else of.turn.still
+    unseen = of.stolen or not of.copies
+    return "what still has the former value" if of.turn.former and unseen else of.turn.still
 
 
 def age(since: datetime | None) -> int | None:
