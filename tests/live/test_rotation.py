@@ -141,6 +141,18 @@ def test_a_stolen_key_ends_at_once_whatever_was_under_way(under_way: int, site: 
     assert held["accessKey"] not in stolen
 
 
+def test_a_user_keeps_no_key_beside_itself(site: tuple[LiveCluster, Site], minio: PlayedMinio, tmp_path: Path) -> None:
+    """Another secret of the same key would count at once: what has a copy would write no backup until it has it."""
+    _, found = site
+    before = found.values(USER)
+    (tmp_path / USER).mkdir(parents=True)
+    (tmp_path / USER / "accessKey").write_text(before["accessKey"])
+    (tmp_path / USER / "secretKey").write_text("another")
+    with pytest.raises(UsageError, match=f"{USER}: the accessKey that is given is the one it has"):
+        found.rotating(USER, values=Values(tmp_path, {}, None))[0].run()
+    assert (found.values(USER), minio.taken) == (before, {before["accessKey"]})
+
+
 def test_of_a_key_that_only_others_have_its_end_is_told(site: tuple[LiveCluster, Site]) -> None:
     _, found = site
     work, _ = found.rotating(USER)

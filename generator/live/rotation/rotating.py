@@ -86,6 +86,11 @@ class Rotating(Struct, frozen=True, kw_only=True):
         held = values_of(there)
         data: dict[str, str | None] = {**encoded(new_values(secret, held, self.values))}
         former = self.family.former
+        if same := [key for key in former if key not in data]:
+            raise UsageError(
+                f"{secret.full_name}: the {same[0]} that is given is the one it has, so that no former one could count "
+                "beside it: give another one, or none for a random one"
+            )
         data |= dict.fromkeys(self.family.turn.former.values())
         data |= encoded({place: held[key] for key, place in former.items()})
         self._write(secret, there, data, State(step="values"))
