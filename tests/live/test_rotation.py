@@ -141,6 +141,23 @@ def test_a_stolen_key_ends_at_once_whatever_was_under_way(under_way: int, site: 
     assert held["accessKey"] not in stolen
 
 
+@pytest.mark.parametrize("moment", range(1, 8))
+def test_of_a_stolen_key_it_goes_on_as_such_whoever_goes_on(moment: int, site: tuple[LiveCluster, Site]) -> None:
+    cluster, found = site
+    taken = PlayedMinio(found)
+    found.hooks["minio"] = taken.setup
+    cluster.add(pod("old", volumes=[{"name": "k", "secret": {"secretName": "minio-user-backup-writer"}}]))
+    (stolen,) = taken.taken
+    with found.synced("minio"):
+        with suppress(KilledError):
+            found.rotating(USER, killed_at=moment, stolen=True)[0].run()
+        begun = found.values(USER)["accessKey"]
+        if begun != stolen:
+            # As `gen secret list` says it, without a word of what was stolen; the pod with the former key stays.
+            found.rotating(USER, killed_by="rook-ceph/old")[0].run()
+            assert taken.taken == {begun} == {found.values(COPY)["accessKey"]}
+
+
 def test_a_user_keeps_no_key_beside_itself(site: tuple[LiveCluster, Site], minio: PlayedMinio, tmp_path: Path) -> None:
     """Another secret of the same key would count at once: what has a copy would write no backup until it has it."""
     _, found = site
