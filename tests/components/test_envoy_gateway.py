@@ -97,6 +97,13 @@ def test_it_writes_to_no_namespace_of_a_team(lab: Cluster) -> None:
             assert all(kind.endswith("/status") for kind in one["resources"]), one
 
 
+def test_what_teams_run_comes_after_envoys(lab: Cluster) -> None:
+    """Jobs have classes of their own, which begin above the priority of pods without one."""
+    envoys = dig(named(exposure(lab), "EnvoyProxy", "teams"), "spec", "provider", "kubernetes", "envoyDeployment", "pod")
+    controller = dig(named(envoy_gateway(lab), "Deployment", NAME), "spec", "template", "spec")
+    assert envoys["priorityClassName"] == controller["priorityClassName"] == "system-cluster-critical"
+
+
 def test_its_ca_gets_another_key_by_a_person_who_has_all_signed_anew(lab: Cluster) -> None:
     """Without its certificates the CA alone changes nothing: they trust the former one until they are renewed."""
     component = envoy_gateway(lab)
