@@ -57,7 +57,7 @@ def plan(work: Rotating, cluster: Cluster) -> Plan:
 def _still(of: Family) -> str:
     """Return what does not go on meanwhile. Who reads a user's keys is known of copies alone."""
     if of.turn.way == "delete":
-        return "the start of pods that mount it"
+        return "the start of pods that mount it, or the host whose certificate it is,"
     unseen = of.stolen or not of.copies
     return "what still has the former value" if of.turn.former and unseen else of.turn.still
 
