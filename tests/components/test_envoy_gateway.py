@@ -99,7 +99,9 @@ def test_it_writes_to_no_namespace_of_a_team(lab: Cluster) -> None:
 
 def test_what_teams_run_comes_after_envoys(lab: Cluster) -> None:
     """Jobs have classes of their own, which begin above the priority of pods without one."""
-    envoys = dig(named(exposure(lab), "EnvoyProxy", "teams"), "spec", "provider", "kubernetes", "envoyDeployment", "pod")
+    envoys = dig(
+        named(exposure(lab), "EnvoyProxy", "teams"), "spec", "provider", "kubernetes", "envoyDeployment", "pod"
+    )
     controller = dig(named(envoy_gateway(lab), "Deployment", NAME), "spec", "template", "spec")
     assert envoys["priorityClassName"] == controller["priorityClassName"] == "system-cluster-critical"
 

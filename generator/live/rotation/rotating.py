@@ -62,10 +62,10 @@ class Rotating(Struct, frozen=True, kw_only=True):
         turn, former = self.family.turn, bool(self.family.former)
         anew = self._delete if turn.way == "delete" else self._renew
         yield Step(name="values", act=anew, notes_itself=turn.way != "delete")
-        if former:
-            yield from self._syncs("both", turn.syncs)
+        # Before the copies: whoever writes a copy as well could keep a stolen value alive by what stops that step.
+        yield from self._syncs("both" if former else "sync", turn.syncs)
         yield Step(name="copies", act=self._copy)
-        yield from self._syncs("sync", (*(() if former else turn.syncs), *self.family.syncs_of_copies))
+        yield from self._syncs("follow", self.family.syncs_of_copies)
         if any(one.turn and one.turn.restarts for one in self.family.all):
             yield Step(name="restart", act=self._restart)
         if self._waited_for:

@@ -117,7 +117,9 @@ def load(file: Path, cluster: str) -> State:
     except (OSError, DecodeError) as error:
         raise UsageError(f"{file}: it is no state that `--save` wrote ({error}); save one anew") from None
     if found.cluster != cluster:
-        raise UsageError(f"{file}: it is what runs in {found.cluster}, not in {cluster}: ask for that one, or save anew")
+        raise UsageError(
+            f"{file}: it is what runs in {found.cluster}, not in {cluster}: ask for that one, or save anew"
+        )
     return found
 
 
