@@ -106,13 +106,15 @@ def test_what_comes_back_to_a_cordoned_node_is_evicted_once(
     count = iter(range(1000))
     asks = {"limits": {"nvidia.com/gpu": 1}}
 
-    def make() -> None:
+    def make(gone: Object | None = None) -> None:
+        if gone:
+            evicted(gone)
         one = cluster.pod(f"tigera-{next(count)}", reference("ReplicaSet", "tigera", "apps/v1"))
         one["spec"] |= {"tolerations": tolerations, "containers": [{"resources": asks}]}
 
     evicted = cluster.evict
     monkeypatch.setattr(draining, "ONLY", only)
-    monkeypatch.setattr(cluster, "evict", lambda pod: (evicted(pod), make()))
+    monkeypatch.setattr(cluster, "evict", make)
     make()
     if left:
         draining.evict(cluster, NODE)

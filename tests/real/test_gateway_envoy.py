@@ -181,7 +181,7 @@ def test_it_follows_no_name_to_where_only_it_may_go(site: "ApiServer") -> None:
     rules = [{"matches": [{"path": {"value": "/by-name"}}], "backendRefs": [{"name": "by-name", "port": 8000}]}]
     led = route("by-name", "search", rules=rules)
     site.apply(led)
-    site.wait("it is judged", lambda: told(site, led))
+    site.wait("it is judged", lambda: bool(told(site, led)))
     assert told(site, led)["ResolvedRefs"] == ("False", "UnsupportedValue")
 
 
