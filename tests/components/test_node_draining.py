@@ -99,7 +99,7 @@ OPERATOR = [{"effect": "NoExecute", "operator": "Exists"}, {"effect": "NoSchedul
     ids=["all", "cordons", "gpus", "it holds what must be free"],
 )
 def test_what_comes_back_to_a_cordoned_node_is_evicted_once(
-    tolerations: list[Object], only: str, left: bool, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    tolerations: list[Object], only: str, *, left: bool, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import draining
 
