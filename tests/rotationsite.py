@@ -12,7 +12,7 @@ from generator.live.applications import APPLICATIONS
 from generator.live.bootstrap.secret_values import Values
 from generator.live.identity import record
 from generator.live.rotation.family import family
-from generator.live.rotation.rotating import Rotating
+from generator.live.rotation.rotating import Rotating, as_begun
 from generator.live.rotation.syncs import Waiting
 from generator.live.running import RunningCluster
 from generator.live.secret_objects import collection, encoded, path, values_of
@@ -91,7 +91,7 @@ class Site:
 
         work = Rotating(
             running=self.running,
-            family=family(self.declared, name, stolen=stolen),
+            family=as_begun(self.running, family(self.declared, name, stolen=stolen)),
             values=values or Values(None, {}, None),
             waiting=Waiting(ends=time.monotonic() + 60.0, tell=waits, confirm=lambda: step("confirm")),
             tell=step,

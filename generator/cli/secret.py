@@ -158,13 +158,13 @@ def _work(  # noqa: PLR0913 - what a rotation needs of its surroundings
     confirm: Callable[[], None],
     beside: bool,
 ) -> "Rotating":
-    from generator.live.rotation.rotating import Rotating  # noqa: PLC0415 - heavy
+    from generator.live.rotation.rotating import Rotating, as_begun  # noqa: PLC0415 - heavy
     from generator.live.rotation.syncs import Waiting  # noqa: PLC0415 - heavy
 
     tell = partial(_tell, err=beside)
     return Rotating(
         running=there,
-        family=meant,
+        family=as_begun(there, meant),
         values=secrets_values(secrets_dir, ask=ask),
         waiting=Waiting(ends=ends, tell=partial(tell, ""), confirm=confirm),
         tell=tell,

@@ -108,11 +108,11 @@ def _state(cluster: "Cluster", kubeconfig: Path | None, context: str | None, sav
     from generator.rehearsal.simulation.reading import load, read  # noqa: PLC0415 - heavy
 
     if saved:
-        return load(saved)
+        return load(saved, cluster.name)
     there = running(kubeconfig, context)
     confirm(there, cluster)
     say("reading what runs ...", err=True)
-    return read(there)
+    return read(there, cluster.name)
 
 
 def _played(root: Path, cluster: str, state: "State | None", name: str, told: Mapping[str, str]) -> "Simulation":

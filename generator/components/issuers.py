@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from msgspec import structs
+
 from generator.components.cert_manager import NAMESPACE
 from generator.components.cert_manager import VERSIONS as CERT_MANAGER_VERSIONS
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn, protect
@@ -35,6 +37,20 @@ def signed(
         readers=readers,
         turn=Turn(way="delete") if loss != "data" else None,
     )
+
+
+def authority(
+    name: str,
+    namespace: str,
+    *readers: str,
+    signs: tuple[str, ...],
+    loss: Literal["harmless", "outage"] = "outage",
+) -> Secret:
+    """Declare the CA of a few programs, with the Secrets of its namespace that it signs. With another key they are made
+    anew by a person: cert-manager does not do so by itself (cert-manager #2478), and until then they count.
+    """
+    words = f"delete it; once it is there again, delete {' and '.join(signs)} as well, which it signed"
+    return structs.replace(signed(name, namespace, *readers, loss=loss, rotate=words), turn=None)
 
 
 def issuers(cluster: Cluster) -> Component:

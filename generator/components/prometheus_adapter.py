@@ -7,7 +7,7 @@ from msgspec import Struct
 from generator.components.common import CLUSTER_ROLES, fullname, release_of, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
-from generator.components.issuers import signed
+from generator.components.issuers import authority, signed
 from generator.components.kube_prometheus_stack import prometheus_url
 from generator.components.parts import resources, spread, tolerations
 from generator.model.cluster import Cluster
@@ -129,7 +129,11 @@ def values(cluster: Cluster) -> Manifest:
 
 def certificates(name: str, namespace: str) -> tuple[Secret, ...]:
     """Declare what cert-manager makes: a CA of its own, and what the adapter shows to the API server."""
-    return tuple(signed(secret, namespace, f"Deployment {name}") for secret in (name, f"{name}-root-cert"))
+    reader = f"Deployment {name}"
+    return (
+        signed(name, namespace, reader),
+        authority(f"{name}-root-cert", namespace, reader, signs=(name,), loss="harmless"),
+    )
 
 
 def served(cluster: Cluster) -> Mapping[str, tuple[str, ...] | None]:

@@ -17,12 +17,13 @@ ENDED = f"{OWN_LABELS}/rotated"
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """The last step that was done (empty: none), and since when by the cluster's clock every copy has the new values
-    (RFC 3339; empty before).
+    """The last step that was done (empty: none), since when by the cluster's clock every copy has the new values
+    (RFC 3339; empty before), and whether it is of values that were stolen.
     """
 
     step: str = ""
     since: str = ""
+    stolen: bool = False
 
 
 def state_of(there: Manifest) -> State:
@@ -31,12 +32,15 @@ def state_of(there: Manifest) -> State:
         said = mapping(json.loads(str(_annotation(there, UNDER_WAY) or "{}")))
     except ValueError:
         return State()
-    return State(step=str(said.get("step") or ""), since=str(said.get("since") or ""))
+    return State(
+        step=str(said.get("step") or ""), since=str(said.get("since") or ""), stolen=said.get("stolen") is True
+    )
 
 
 def annotations(state: State) -> dict[str, str]:
     """Return what a Secret carries while its rotation is under way."""
-    return {UNDER_WAY: json.dumps({"step": state.step, "since": state.since})}
+    said: dict[str, object] = {"step": state.step, "since": state.since}
+    return {UNDER_WAY: json.dumps(said | ({"stolen": True} if state.stolen else {}))}
 
 
 def record(running: RunningCluster, secret: Secret, state: State) -> None:

@@ -44,6 +44,13 @@ def test_what_runs_is_only_read_and_kept_for_a_machine_without_a_way_there(gen: 
     assert "of-the-cluster" not in state.read_text()
 
 
+def test_what_was_saved_is_played_on_a_twin_of_its_own_cluster_alone(gen: Gen, tmp_path: Path) -> None:
+    kept = {"cluster": "gpu-serving", "host": "https://there", "at": "2026-01-01T00:00:00Z", "found": {}}
+    (tmp_path / "state").write_text(json.dumps(kept))
+    code, _, err = gen(*REMOVAL, "--state", str(tmp_path / "state"))
+    assert (code, "state: it is what runs in gpu-serving, not in ml50: ask for that one" in err) == (2, True)
+
+
 def test_without_the_programs_of_a_twin_it_says_how_to_get_them(gen: Gen) -> None:
     code, _, err = gen(*REMOVAL, "--samples")
     assert code == 2

@@ -97,6 +97,27 @@ def test_it_writes_to_no_namespace_of_a_team(lab: Cluster) -> None:
             assert all(kind.endswith("/status") for kind in one["resources"]), one
 
 
+def test_what_teams_run_comes_after_envoys(lab: Cluster) -> None:
+    """Jobs have classes of their own, which begin above the priority of pods without one."""
+    envoys = dig(
+        named(exposure(lab), "EnvoyProxy", "teams"), "spec", "provider", "kubernetes", "envoyDeployment", "pod"
+    )
+    controller = dig(named(envoy_gateway(lab), "Deployment", NAME), "spec", "template", "spec")
+    assert envoys["priorityClassName"] == controller["priorityClassName"] == "system-cluster-critical"
+
+
+def test_its_ca_gets_another_key_by_a_person_who_has_all_signed_anew(lab: Cluster) -> None:
+    """Without its certificates the CA alone changes nothing: they trust the former one until they are renewed."""
+    component = envoy_gateway(lab)
+    made = {one["spec"]["secretName"]: one["spec"] for one in component.base if one["kind"] == "Certificate"}
+    (authority,) = (name for name, spec in made.items() if spec.get("isCA"))
+    declared = {one.name: one for one in component.secrets}
+    assert declared[authority].by_hand
+    for name, spec in made.items():
+        assert (name in declared[authority].rotate.split()) == (spec["issuerRef"]["name"] == authority)
+        assert name == authority or declared[name].turn
+
+
 def policies(component: Component, namespace: str) -> dict[str, dict[str, Any]]:
     return {
         one["metadata"]["name"]: one["spec"]

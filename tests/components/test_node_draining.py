@@ -84,6 +84,46 @@ def test_a_pod_that_only_says_whose_it_is_holds_up_nothing(cluster: Cluster, mad
     assert sorted(cluster.asked("POST")) == ["fake", "lost"]
 
 
+OPERATOR = [{"effect": "NoExecute", "operator": "Exists"}, {"effect": "NoSchedule", "operator": "Exists"}]
+"""What Calico's operator tolerates, and the chart's default of others."""
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "only", "left"),
+    [
+        (OPERATOR, "", True),
+        ([{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}], "", True),
+        ([{"key": "nvidia.com/gpu", "operator": "Exists"}, *OPERATOR[:1]], "", False),
+        (OPERATOR, "nvidia.com/", False),
+    ],
+    ids=["all", "cordons", "gpus", "it holds what must be free"],
+)
+def test_what_comes_back_to_a_cordoned_node_is_evicted_once(
+    tolerations: list[Object], only: str, *, left: bool, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import draining
+
+    count = iter(range(1000))
+    asks = {"limits": {"nvidia.com/gpu": 1}}
+
+    def make(gone: Object | None = None) -> None:
+        if gone:
+            evicted(gone)
+        one = cluster.pod(f"tigera-{next(count)}", reference("ReplicaSet", "tigera", "apps/v1"))
+        one["spec"] |= {"tolerations": tolerations, "containers": [{"resources": asks}]}
+
+    evicted = cluster.evict
+    monkeypatch.setattr(draining, "ONLY", only)
+    monkeypatch.setattr(cluster, "evict", make)
+    make()
+    if left:
+        draining.evict(cluster, NODE)
+        assert cluster.asked("POST") == ["tigera-0"]
+    else:
+        with pytest.raises(draining.Verdict, match="there are still"):
+            draining.evict(cluster, NODE)
+
+
 def test_a_gang_is_gone_when_its_own_pods_are(cluster: Cluster) -> None:
     import draining
 

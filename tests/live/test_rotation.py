@@ -141,6 +141,63 @@ def test_a_stolen_key_ends_at_once_whatever_was_under_way(under_way: int, site: 
     assert held["accessKey"] not in stolen
 
 
+@pytest.mark.parametrize("moment", range(1, 8))
+def test_of_a_stolen_key_it_goes_on_as_such_whoever_goes_on(moment: int, site: tuple[LiveCluster, Site]) -> None:
+    cluster, found = site
+    taken = PlayedMinio(found)
+    found.hooks["minio"] = taken.setup
+    cluster.add(pod("old", volumes=[{"name": "k", "secret": {"secretName": "minio-user-backup-writer"}}]))
+    (stolen,) = taken.taken
+    with found.synced("minio"):
+        killed = False
+        try:
+            found.rotating(USER, killed_at=moment, stolen=True)[0].run()
+        except KilledError:
+            killed = True
+        begun = found.values(USER)["accessKey"]
+        if killed and begun != stolen:
+            # As `gen secret list` says it, without a word of what was stolen; the pod with the former key stays.
+            found.rotating(USER, killed_by="rook-ceph/old")[0].run()
+        if begun != stolen:
+            assert taken.taken == {begun} == {found.values(COPY)["accessKey"]}
+
+
+def test_nobody_who_writes_a_copy_keeps_a_stolen_key_alive(site: tuple[LiveCluster, Site]) -> None:
+    cluster, found = site
+    taken = PlayedMinio(found)
+    found.hooks["minio"] = taken.setup
+    former = found_in(cluster, COPY)
+
+    def keeps(one: dict[str, Any]) -> None:
+        if (one["kind"], one["metadata"]["namespace"]) == ("Secret", "rook-ceph"):
+            one["data"] = encoded({key: value.encode() for key, value in former.items()})
+
+    cluster.reacts.append(keeps)
+    with found.synced("minio"), pytest.raises(UsageError, match=f"{COPY}: somebody else writes it"):
+        found.rotating(USER, stolen=True)[0].run()
+    assert former["accessKey"] not in taken.taken
+
+
+def test_a_user_keeps_no_key_beside_itself(site: tuple[LiveCluster, Site], minio: PlayedMinio, tmp_path: Path) -> None:
+    """Another secret of the same key would count at once: what has a copy would write no backup until it has it."""
+    _, found = site
+    before = found.values(USER)
+    (tmp_path / USER).mkdir(parents=True)
+    (tmp_path / USER / "accessKey").write_text(before["accessKey"])
+    (tmp_path / USER / "secretKey").write_text("another")
+    with pytest.raises(UsageError, match=f"{USER}: the accessKey that is given is the one it has"):
+        found.rotating(USER, values=Values(tmp_path, {}, None))[0].run()
+    assert (found.values(USER), minio.taken) == (before, {before["accessKey"]})
+
+
+def test_of_a_key_that_only_others_have_its_end_is_told(site: tuple[LiveCluster, Site]) -> None:
+    _, found = site
+    work, _ = found.rotating(USER)
+    assert plan(work, found.cluster).still == ""
+    alone = structs.replace(work.family, copies=())
+    assert plan(structs.replace(work, family=alone), found.cluster).still == "what still has the former value"
+
+
 def test_a_pod_that_began_before_keeps_the_former_key(site: tuple[LiveCluster, Site], minio: PlayedMinio) -> None:
     cluster, found = site
     former = found.values(USER)["accessKey"]
@@ -215,7 +272,7 @@ def test_what_others_make_is_deleted_and_waited_for(site: tuple[LiveCluster, Sit
         cluster.add(secret("cert-manager-webhook-ca", "cert-manager", keys | {"tls.key": b"after"}))
 
     work, _ = found.rotating("cert-manager-webhook-ca")
-    assert plan(work, found.cluster).still == "the start of pods that mount it"
+    assert plan(work, found.cluster).still == "the start of pods that mount it, or the host whose certificate it is,"
     waiting = structs.replace(work.waiting, tell=made_again)
     structs.replace(work, waiting=waiting).run()
     assert found_in(cluster, "cert-manager/cert-manager-webhook-ca")["tls.key"] == "after"

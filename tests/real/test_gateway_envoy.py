@@ -25,6 +25,7 @@ from gatewaysite import (
     kubeconfig,
     listeners,
     prepare,
+    route,
     told,
 )
 from msgspec import structs
@@ -108,6 +109,7 @@ def test_envoys_are_made_as_the_file_and_the_namespace_want_them(site: "ApiServe
     pod = made["spec"]["template"]
     assert PROXIES.items() <= pod["metadata"]["labels"].items()
     assert made["spec"]["replicas"] == 2
+    assert pod["spec"]["priorityClassName"] == "system-cluster-critical"
     images = {one["image"] for one in pod["spec"]["containers"]}
     assert images == {*VERSIONS.of(CLUSTER).images.values()}
     # As its controller would: the namespace is `restricted`, and refuses what is not.
@@ -169,6 +171,18 @@ def test_it_does_not_even_read_routes_of_teams_without_hosts(site: "ApiServer") 
 
 def test_it_leads_to_no_service_of_another_team(site: "ApiServer") -> None:
     assert told(site, STOLEN)["ResolvedRefs"] == ("False", "RefNotPermitted")
+
+
+def test_it_follows_no_name_to_where_only_it_may_go(site: "ApiServer") -> None:
+    """Its Envoys reach all teams with hosts: a Service that is a name for another team's would lead there."""
+    spec = {"type": "ExternalName", "externalName": "asr.assistant.svc.cluster.local", "ports": [{"port": 8000}]}
+    named = {"metadata": {"name": "by-name", "namespace": "search"}, "spec": spec}
+    site.apply({"apiVersion": "v1", "kind": "Service", **named})
+    rules = [{"matches": [{"path": {"value": "/by-name"}}], "backendRefs": [{"name": "by-name", "port": 8000}]}]
+    led = route("by-name", "search", rules=rules)
+    site.apply(led)
+    site.wait("it is judged", lambda: bool(told(site, led)))
+    assert told(site, led)["ResolvedRefs"] == ("False", "UnsupportedValue")
 
 
 def test_its_rights_are_enough(site: "ApiServer") -> None:

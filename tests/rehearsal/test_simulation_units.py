@@ -63,7 +63,7 @@ def load(name: str, owner: str, when: str = "", **more: Any) -> Object:
 def state(**found: list[Object]) -> State:
     paths = {"pods": PODS, "loads": LOADS, **MAKERS}
     return State(
-        "https://there", "now", {path: [] for path in READ} | {paths[name]: some for name, some in found.items()}
+        "it", "https://there", "now", {path: [] for path in READ} | {paths[name]: some for name, some in found.items()}
     )
 
 
@@ -160,13 +160,13 @@ def test_a_state_is_kept_in_a_file_without_what_pods_are_told(tmp_path: Path) ->
         def items(self, path: str) -> list[Object]:
             return {MAKERS["Deployment"]: [listed], PODS: [pod("web-1", "n1")]}.get(path, [])
 
-    found = read(Running())  # type: ignore[arg-type]
+    found = read(Running(), "it")  # type: ignore[arg-type]
     (one,) = found[MAKERS["Deployment"]]
     assert (one["apiVersion"], one["kind"], one["metadata"]["annotations"]) == ("apps/v1", "Deployment", {"a": "b"})
     save(found, tmp_path / "state")
     assert SECRET not in (tmp_path / "state").read_text()
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o600
-    assert load_state(tmp_path / "state") == found
+    assert load_state(tmp_path / "state", "it") == found
     (tmp_path / "state").write_text("{}")
     with pytest.raises(UsageError, match="it is no state that `--save` wrote"):
-        load_state(tmp_path / "state")
+        load_state(tmp_path / "state", "it")

@@ -19,7 +19,7 @@ from generator.components.envoy_gateway.layout import (
 )
 from generator.components.envoy_gateway.network import policies
 from generator.components.envoy_gateway.rights import rights, watched
-from generator.components.issuers import signed
+from generator.components.issuers import authority, signed
 from generator.components.operated import Api, MadePods, OperatedKind
 from generator.components.parts import UNPRIVILEGED, apart, pod_security, resources, tolerations
 from generator.components.static import read_objects
@@ -129,7 +129,7 @@ def secrets() -> Iterator[Secret]:
     """Declare the certificates by which it and its Envoys know each other, and a key that it asks for whether or not
     somebody uses what it signs (SecurityPolicies, of which there is no definition).
     """
-    yield signed(f"{NAME}-ca", NAMESPACE, NAME, loss="outage")
+    yield authority(f"{NAME}-ca", NAMESPACE, NAME, signs=(NAME, "envoy"))
     yield signed(NAME, NAMESPACE, NAME)
     yield signed("envoy", NAMESPACE, "Envoys")
     yield Secret(

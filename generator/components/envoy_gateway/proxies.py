@@ -20,7 +20,8 @@ def envoy_proxy(cluster: Cluster) -> Manifest:
     kubernetes = {
         "envoyDeployment": {
             "replicas": max(2, replicas(cluster)),
-            "pod": {"affinity": apart(PROXIES)},
+            # Without it what teams run would come first where a node is full.
+            "pod": {"affinity": apart(PROXIES), "priorityClassName": "system-cluster-critical"},
             "container": {
                 "image": at_mirror(image, cluster.site.images),
                 "resources": resources("100m", "256Mi", "1Gi"),

@@ -55,10 +55,11 @@ def plan(work: Rotating, cluster: Cluster) -> Plan:
 
 
 def _still(of: Family) -> str:
-    """Return what does not go on meanwhile."""
+    """Return what does not go on meanwhile. Who reads a user's keys is known of copies alone."""
     if of.turn.way == "delete":
-        return "the start of pods that mount it"
-    return "what still has the former value" if of.stolen and of.turn.former else of.turn.still
+        return "the start of pods that mount it, or the host whose certificate it is,"
+    unseen = of.stolen or not of.copies
+    return "what still has the former value" if of.turn.former and unseen else of.turn.still
 
 
 def age(since: datetime | None) -> int | None:
@@ -95,11 +96,6 @@ def _jobs(syncs: tuple[tuple[str, str], ...]) -> str:
     return ", ".join(f"Application {name} by its Job {job}" for name, job in syncs)
 
 
-def _sync(work: Rotating) -> str:
-    syncs = () if work.family.former else work.family.turn.syncs
-    return f"synced: {_jobs((*syncs, *work.family.syncs_of_copies))}"
-
-
 def _copies(work: Rotating) -> str:
     copies = work.family.copies
     return f"written: {', '.join(_read_by(work.running, one) for one in copies)}" if copies else "there are none"
@@ -123,7 +119,8 @@ _WORDS: dict[str, Callable[[Rotating], str]] = {
     "values": _values,
     "both": lambda work: f"synced, so that both values count: {_jobs(work.family.turn.syncs)}",
     "copies": _copies,
-    "sync": _sync,
+    "sync": lambda work: f"synced, so that the new value counts: {_jobs(work.family.turn.syncs)}",
+    "follow": lambda work: f"synced: {_jobs(work.family.syncs_of_copies)}",
     "restart": _restart,
     "readers": lambda _work: "waited for: every pod that may have read the former value is gone",
     "former": _former,

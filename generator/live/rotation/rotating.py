@@ -5,7 +5,7 @@ is noted on the Secret, so that another run goes on where one ended.
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components.component import Manifest, Secret
 from generator.errors import UsageError
@@ -54,7 +54,7 @@ class Rotating(Struct, frozen=True, kw_only=True):
             step.act()
             if not step.notes_itself:
                 since = state_of(self._there()).since or (self._written() if step.name == "copies" else "")
-                record(self.running, self.family.origin, State(step=step.name, since=since))
+                record(self.running, self.family.origin, self._state(step.name, since))
         finish(self.running, self.family.origin)
 
     def steps(self) -> Iterator[Step]:
@@ -62,10 +62,10 @@ class Rotating(Struct, frozen=True, kw_only=True):
         turn, former = self.family.turn, bool(self.family.former)
         anew = self._delete if turn.way == "delete" else self._renew
         yield Step(name="values", act=anew, notes_itself=turn.way != "delete")
-        if former:
-            yield from self._syncs("both", turn.syncs)
+        # Before the copies: whoever writes a copy as well could keep a stolen value alive by what stops that step.
+        yield from self._syncs("both" if former else "sync", turn.syncs)
         yield Step(name="copies", act=self._copy)
-        yield from self._syncs("sync", (*(() if former else turn.syncs), *self.family.syncs_of_copies))
+        yield from self._syncs("follow", self.family.syncs_of_copies)
         if any(one.turn and one.turn.restarts for one in self.family.all):
             yield Step(name="restart", act=self._restart)
         if self._waited_for:
@@ -78,6 +78,9 @@ class Rotating(Struct, frozen=True, kw_only=True):
         if syncs:
             yield Step(name=name, act=partial(self._sync, name, syncs))
 
+    def _state(self, step: str, since: str = "") -> State:
+        return State(step=step, since=since, stolen=self.family.stolen)
+
     def _there(self) -> Manifest:
         return existing(self.running, self.family.origin)
 
@@ -86,9 +89,14 @@ class Rotating(Struct, frozen=True, kw_only=True):
         held = values_of(there)
         data: dict[str, str | None] = {**encoded(new_values(secret, held, self.values))}
         former = self.family.former
+        if same := [key for key in former if key not in data]:
+            raise UsageError(
+                f"{secret.full_name}: the {same[0]} that is given is the one it has, so that no former one could count "
+                "beside it: give another one, or none for a random one"
+            )
         data |= dict.fromkeys(self.family.turn.former.values())
         data |= encoded({place: held[key] for key, place in former.items()})
-        self._write(secret, there, data, State(step="values"))
+        self._write(secret, there, data, self._state("values"))
         kept = f"; {', '.join(former.values())} keeps the former" if former else ""
         self.tell(
             "values", f"{secret.full_name} has a new {', '.join(key for key in secret.keys if key in data)}{kept}"
@@ -159,13 +167,17 @@ class Rotating(Struct, frozen=True, kw_only=True):
 
     def _drop(self) -> None:
         secret, there = self.family.origin, self._there()
-        self._write(
-            secret,
-            there,
-            dict.fromkeys(self.family.former.values()),
-            State(step="former", since=state_of(there).since),
-        )
+        state = self._state("former", state_of(there).since)
+        self._write(secret, there, dict.fromkeys(self.family.former.values()), state)
         self.tell("former", f"{', '.join(self.family.former.values())} left {secret.full_name}")
+
+
+def as_begun(running: RunningCluster, family: Family) -> Family:
+    """Return a family as a rotation that is under way has it: of a key that was stolen it goes on as such, whoever goes
+    on, or the new key would wait for pods with the stolen one. Raises UsageError where the Secret is not there.
+    """
+    stolen = family.stolen or state_of(existing(running, family.origin)).stolen
+    return structs.replace(family, stolen=stolen)
 
 
 def done_steps(there: Manifest, family: Family, names: list[str]) -> int:

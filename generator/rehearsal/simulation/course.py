@@ -5,7 +5,8 @@ the operation's ServiceAccount.
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
 
@@ -50,11 +51,22 @@ class Step(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class Course:
-    """One run of an operation. `scripts` are the files of its steps, by name."""
+def drain_seconds(pods: Iterable[Manifest]) -> int:
+    """Return how long a node is waited for until it is empty: a second for each pod on the fullest one, which are
+    evicted one by one and may take as long on a busy machine.
+    """
+    on = Counter(node for one in pods if (node := dig(one, "spec", "nodeName")))
+    return max(int(SHORT["DRAIN_SECONDS"]), *on.values(), 0)
 
-    def __init__(self, plane: Plane, template: Manifest, scripts: Mapping[str, str], folder: Path) -> None:
+
+class Course:
+    """One run of an operation. `scripts` are the files of its steps, by name; `drain` is as `drain_seconds` says."""
+
+    def __init__(
+        self, plane: Plane, template: Manifest, scripts: Mapping[str, str], folder: Path, drain: int = 0
+    ) -> None:
         self.plane, self.spec, self.folder = plane, template["spec"], folder
+        self.short = SHORT | ({"DRAIN_SECONDS": str(drain)} if drain else {})
         self.name = template["metadata"]["name"]
         self.namespace = template["metadata"]["namespace"]
         self.templates = {one["name"]: one for one in self.spec["templates"]}
@@ -132,7 +144,7 @@ class Course:
 
     def _env(self, container: Manifest, known: Mapping[str, str]) -> dict[str, str]:
         told = {one["name"]: filled(str(one["value"]), known) for one in container["env"] if "value" in one}
-        waits = {name: value for name, value in SHORT.items() if name in told or name in UNTOLD}
+        waits = {name: value for name, value in self.short.items() if name in told or name in UNTOLD}
         return {
             **told,
             **waits,

@@ -52,23 +52,25 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class State(Struct, frozen=True):
-    """What runs: the address of its API server, when it was read, and objects by the path of their collection, reduced
-    to what decides where pods run.
+    """What runs: the cluster's name, the address of its API server, when it was read, and objects by the path of their
+    collection, reduced to what decides where pods run.
     """
 
+    cluster: str
     host: str
     at: str
     found: dict[str, list[dict[str, Any]]]
 
     def __getitem__(self, path: str) -> list[Manifest]:
         """Return the objects of a collection, none where nothing of their kind is served."""
-        return self.found[path]
+        return self.found.get(path, [])
 
 
-def read(running: RunningCluster) -> State:
-    """Read what runs. Raises UsageError."""
+def read(running: RunningCluster, cluster: str) -> State:
+    """Read what runs in a cluster of this name. Raises UsageError."""
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return State(running.host, at, {path: [reduced(named(path, one)) for one in running.items(path)] for path in READ})
+    found = {path: [reduced(named(path, one)) for one in running.items(path)] for path in READ}
+    return State(cluster, running.host, at, found)
 
 
 def named(path: str, one: Manifest) -> Manifest:
@@ -108,12 +110,17 @@ def _ended(run: Manifest) -> Manifest:
     return {"phase": dig(run, "status", "phase"), "nodes": told}
 
 
-def load(file: Path) -> State:
-    """Return what was read before. Raises UsageError."""
+def load(file: Path, cluster: str) -> State:
+    """Return what was read before in the cluster of this name. Raises UsageError."""
     try:
-        return json.decode(file.read_bytes(), type=State)
+        found = json.decode(file.read_bytes(), type=State)
     except (OSError, DecodeError) as error:
         raise UsageError(f"{file}: it is no state that `--save` wrote ({error}); save one anew") from None
+    if found.cluster != cluster:
+        raise UsageError(
+            f"{file}: it is what runs in {found.cluster}, not in {cluster}: ask for that one, or save anew"
+        )
+    return found
 
 
 def save(state: State, file: Path) -> None:

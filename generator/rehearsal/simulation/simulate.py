@@ -20,7 +20,7 @@ from generator.rehearsal.laid_out import LaidOut, lay_out
 from generator.rehearsal.rehearse import Clock
 from generator.rehearsal.simulation import assuming, kinds
 from generator.rehearsal.simulation.bringing import Bringing
-from generator.rehearsal.simulation.course import Course, Step
+from generator.rehearsal.simulation.course import Course, Step, drain_seconds
 from generator.rehearsal.simulation.machines import Machines
 from generator.rehearsal.simulation.played import PLAYED
 from generator.rehearsal.simulation.reading import CEPH, NODES, PODS, RUNS, State
@@ -91,7 +91,8 @@ class _Play:
         timeline = Timeline(self.twin, made)
         inside = folder / "operation"
         inside.mkdir(mode=0o700)
-        course = Course(self.base.twin.plane, template, scripts(self.found, template), inside)
+        drain = drain_seconds(self.twin.items(PODS))
+        course = Course(self.base.twin.plane, template, scripts(self.found, template), inside, drain)
         with self.clock.phase("operation"):
             timeline.begin()
             steps = self._run(course, timeline, given, PLAYED[name])
@@ -104,7 +105,7 @@ class _Play:
             jobs=jobs,
             steps=tuple(steps),
             events=tuple(timeline.end()),
-            assumed=(*self.assumed, *ALWAYS),
+            assumed=(*self.assumed, *ALWAYS, SHORTENED.format(drain)),
             last=PLAYED[name] if steps and not steps[-1].code else "",
             seconds=self.clock.seconds,
         )
@@ -165,8 +166,8 @@ ALWAYS = (
     "machines: each did at once what it was asked; how long that takes is not played",
     "old APIs that somebody asks for: only the cluster's own API server knows",
     "pods: KWOK says of each that it runs, and ends it at once; pods of DaemonSets stay, and are not counted",
-    "waits are shortened: what is not gone after 15 s of the twin stays, however long the operation would wait",
 )
+SHORTENED = "waits are shortened: what is not gone after {} s of the twin stays, however long the operation would wait"
 
 
 def _again(act: Callable[[], None], over: Flag, wrong: list[UsageError]) -> None:
