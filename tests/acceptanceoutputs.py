@@ -28,8 +28,7 @@ NO_DIRECT = (FOLDER / "fio-no-direct.txt").read_text()
 def burnt(count: int) -> str:
     """Return what a node says whose GPUs are all alike."""
     line = GOOD_BURN.splitlines()[1].removeprefix("== gpu ")
-    lines = [f"== gpu {json.dumps(json.loads(line) | {'index': index})}\n" for index in range(count)]
-    return f"{''.join(lines)}== end\n"
+    return "".join(f"== gpu {json.dumps(json.loads(line) | {'index': index})}\n" for index in range(count))
 
 
 def trained(ranks: int) -> str:

@@ -40,7 +40,7 @@ def gpu(index: int, **changes: Any) -> str:
 
 
 def node(*lines: str) -> str:
-    return f"2 GPUs, 600 s; nvidia-smi: sees 2 GPUs\n{''.join(lines)}== end\n"
+    return f"2 GPUs, 600 s; nvidia-smi: sees 2 GPUs\n{''.join(lines)}"
 
 
 GOOD = node(gpu(0), gpu(1))
@@ -80,7 +80,7 @@ def test_gpus_below_the_data_sheet_or_their_past_are_told(step: Any) -> None:
         (gpu(1, slowed={"hw_thermal_slowdown": 40}), "slowed in 40 of 120 looks at 74 C: it is too hot"),
         (gpu(1, format="float16"), "GPUs compute in bfloat16, float16: they are of different models"),
         (gpu(1)[:40] + "\n", "gpu-2: what it says of a GPU is cut off"),
-        ("", "gpu-2: 1 of 2 GPUs are told of: == end"),
+        ("", "gpu-2: 1 of 2 GPUs are told of: == gpu"),
     ],
 )
 def test_a_gpu_that_is_slow_wrong_or_lost_is_named(step: Any, line: str, told: str) -> None:
@@ -96,7 +96,7 @@ def test_a_few_hot_looks_are_nobody_s_fault_and_a_pod_that_is_missing_is_told(st
     warm = node(gpu(0), gpu(1, slowed={"hw_thermal_slowdown": 12}))
     assert judged(step, "burn", GOOD, warm)[1] == []
     assert judged(step, "burn", GOOD)[1] == ["1 of 2 pods said something"]
-    assert judged(step, "burn", GOOD, node().removesuffix("== end\n"))[1][0].startswith("gpu-2: 0 of 2 GPUs")
+    assert judged(step, "burn", GOOD, node())[1][0].startswith("gpu-2: 0 of 2 GPUs")
     assert judged(step, "burn", GOOD, "")[1] == ["gpu-2: 0 of 2 GPUs are told of: it said nothing"]
     halves = node(gpu(0, digest=7), gpu(1, digest=7))
     assert "2 different sums" in judged(step, "burn", GOOD, halves)[1][0]

@@ -22,6 +22,8 @@ from generator.model.quantity import Quantity
 PROGRAM, KEYS = "/program", "/keys"
 # The shortest time that says something: caches of disks are full by then, and a link has come to its rate.
 SECONDS_OF_DISK, SECONDS_OF_LINK, SECONDS_OF_OBJECTS = "60", "10", "30"
+SECONDS_OF_START = 300
+"""So long a GPU may take to be ready for its load, and to end after it: acceptance.py.txt knows both."""
 SIZE_OF_FILE = 64 * GIB
 # As big as the parts of checkpoints and of backups; all clients together less than half of their room.
 SIZE_OF_OBJECT, MOST_OBJECTS = 64 * 2**20, 8 * GIB
@@ -70,19 +72,16 @@ def inference(cluster: Cluster, one: Tried) -> Manifest:
 
 def _meeting(cluster: Cluster, one: Tried, told: dict[str, str], command: list[str]) -> Manifest:
     """Return a Job by torchrun."""
-    env = _environment(one) | _of_gpus(cluster, one) | told | {"PORT": str(PORT)}
+    patience = str(cluster.scheduling.start_minutes * 60)
+    env = _environment(one) | {"GPUS": str(one.each), "PATIENCE": patience, "PORT": str(PORT)} | told
     return _indexed(cluster, len(one.machines), {"subdomain": "", **_pod(cluster, one, env, command=command)})
 
 
 def burn(cluster: Cluster, one: Tried) -> Manifest:
     """Return the Job in which each pod loads all GPUs of its node, and meets no other."""
-    env = _environment(one) | _of_gpus(cluster, one)
+    env = _environment(one) | {"GPUS": str(one.each), "PATIENCE": str(SECONDS_OF_START)}
     spec = _pod(cluster, one, env, command=["python3", "-u", "-B", f"{PROGRAM}/gpu_burn.py"])
     return _indexed(cluster, len(one.machines), spec)
-
-
-def _of_gpus(cluster: Cluster, one: Tried) -> dict[str, str]:
-    return {"GPUS": str(one.each), "PATIENCE": str(cluster.scheduling.start_minutes * 60)}
 
 
 def by_mpi(cluster: Cluster, one: Tried) -> Manifest:
