@@ -29,6 +29,7 @@ IN_PODS = (
     "inference.py",
     "object_stores.py",
     "pairs.sh",
+    "processes.py",
     "synthetic.py",
     "torch.sh",
     "torch_reduce.py",
