@@ -119,9 +119,7 @@ def test_two_pods_train_and_go_on_from_their_checkpoints(step: Any, tmp_path: Pa
 def test_a_pod_that_does_not_read_its_checkpoint_is_found(step: Any, tmp_path: Path) -> None:
     _, said = run(tmp_path, "training.sh", change=('model.load_state_dict(saved["model"])', "pass"))
     wrong = judged(step, "training", said)[1]
-    assert "process 1 has another loss than most after it went on" in " ".join(wrong) or "did not go on" in " ".join(
-        wrong
-    )
+    assert any("has another loss than most after it went on" in one for one in wrong), wrong
 
 
 @pytest.mark.frameworks
