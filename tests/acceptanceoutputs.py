@@ -1,15 +1,64 @@
 """What the programs of acceptance print: forms as the real ones write them (nccl-tests 2.17, NCCL 2.28, perftest 6),
 with the numbers that a test wants. In `components/acceptance_outputs/`: what fio 3.33 printed, what the test of
-object stores said of a real MinIO, and what the all-reduce by PyTorch said on two CPUs.
+object stores said of a real MinIO, and what the programs of PyTorch said on two CPUs.
 """
 
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.components.acceptance.templates import scripts
 
 FOLDER = Path(__file__).parent / "components/acceptance_outputs"
+GOOD_BURN = (FOLDER / "burn-good.txt").read_text()
+GOOD_TRAINING = (FOLDER / "training-good.txt").read_text()
+GOOD_INFERENCE = (FOLDER / "inference-good.txt").read_text()
 GOOD_FIO = (FOLDER / "fio-good.txt").read_text()
 GOOD_OBJECTS = (FOLDER / "objects-good.txt").read_text()
 GOOD_TORCH = (FOLDER / "torch-good.txt").read_text()
 NO_DIRECT = (FOLDER / "fio-no-direct.txt").read_text()
+
+
+def burnt(count: int) -> str:
+    """Return what a node says whose GPUs are all alike."""
+    line = GOOD_BURN.splitlines()[1].removeprefix("== gpu ")
+    return "".join(f"== gpu {json.dumps(json.loads(line) | {'index': index})}\n" for index in range(count))
+
+
+def trained(ranks: int) -> str:
+    """Return what a training of so many processes says."""
+    found = []
+    for line in GOOD_TRAINING.splitlines():
+        told = json.loads(line.removeprefix("== training "))
+        told |= {key: told[key][:1] * ranks for key in ("before", "after", "samples")}
+        found.append(f"== training {json.dumps(told)}\n")
+    return "".join(found)
+
+
+def answered(ranks: int) -> str:
+    """Return what an inference of so many processes says."""
+    one, *_ = json.loads(GOOD_INFERENCE.removeprefix("== inference "))["processes"]
+    return f"== inference {json.dumps({'processes': [one] * ranks})}\n"
+
+
+@contextmanager
+def judging(folder: Path) -> Iterator[Any]:
+    """What judges, and the scripts beside it, as a step imports them from a folder."""
+    for name, text in scripts()["data"].items():
+        (folder / name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RUN", "acceptance-x7k2p")
+        patch.syspath_prepend(str(folder))
+        yield import_module("judging")
+        for name in scripts()["data"]:
+            sys.modules.pop(name.removesuffix(".py"), None)
+
 
 HEAD = """\
 # nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807

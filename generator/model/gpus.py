@@ -43,6 +43,14 @@ _LARGEST = {
     "GB200": 192, "GB300": 288, "GH200": 144, "H20": 141, "H100": 96, "H200": 141, "H800": 94, "L4": 24, "L40": 48,
     "L40S": 48, "P100": 16, "T4": 16, "V100": 32,
 }  # fmt: skip
+# Dense TFLOPS of one GPU in BF16, or in FP16 where it has no BF16; of several forms (SXM, PCIe, NVL) the slowest.
+# Facts: NVIDIA's data sheets, which print twice that for tensor cores with sparsity.
+_DENSE = {
+    "A2": 18, "A10": 125, "A16": 17.9, "A30": 165, "A40": 149.7, "A100": 312, "A800": 312, "B200": 2250, "B300": 2250,
+    "GB200": 2500, "GB300": 2500, "GH200": 989, "H20": 148, "H100": 756, "H200": 836, "H800": 756, "L4": 121,
+    "L40": 181, "L40S": 362, "P100": 18.7, "T4": 65, "V100": 112,
+}  # fmt: skip
+_BEFORE_BF16 = frozenset({"P100", "T4", "V100"})
 
 Known = TypeVar("Known")
 
@@ -58,6 +66,18 @@ def largest(model: str) -> int | None:
     here. The smallest variant has no less than half of it.
     """
     return named(model, _LARGEST)
+
+
+def dense_tflops(model: str) -> float | None:
+    """Return the dense TFLOPS of a model in BF16, or in FP16 where it has no BF16; None for one that is not known
+    here.
+    """
+    return named(model, _DENSE)
+
+
+def has_bf16(model: str) -> bool:
+    """Tell whether a model computes in BF16; one that is not known here is taken for a new one."""
+    return named(model, dict.fromkeys(_BEFORE_BF16, True)) is None
 
 
 def can_be_split(model: str) -> bool:

@@ -1,7 +1,6 @@
 """Acceptance: which pools and tests there are, what is held against them, what its steps and jobs may."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -74,7 +73,7 @@ def test_objects_are_accepted(cluster: Cluster) -> None:
     templates = [one for each in made.operations for one in each.templates]
     found = [job for one in tried(cluster) for job in jobs(cluster, one.pool).values()]
     named = [{**job, "metadata": job["metadata"] | {"name": "one"}} for job in found]
-    assert len(found) == 10
+    assert len(found) == 16
     assert [each for one in (*made.base, *made.objects, *templates, *named) for each in refused(one, CRDS)] == []
 
 
@@ -86,7 +85,8 @@ def test_pools_with_whole_gpus_that_a_queue_leads_to_are_tried(cluster: Cluster)
 
 def test_thresholds_follow_links_and_disks(cluster: Cluster) -> None:
     found = of_pool(cluster, "gpu-training")
-    assert found["thresholds"] == {"nccl-gbytes": 80.0, "link-gbits": 380.0, **NVME}
+    gpus = {"burn-tflops": 378.0, "training-samples": 111.5, "inference-samples": 334.5}
+    assert found["thresholds"] == {"nccl-gbytes": 80.0, "link-gbits": 380.0, **gpus, **NVME}
     assert set(found["thresholds"]) <= set(NAMES)
     assert cluster.fabric
     slower = with_(cluster, fabric=structs.replace(cluster.fabric, speed=200))
@@ -111,9 +111,12 @@ def test_what_a_pool_cannot_have_is_told_with_the_reason(cluster: Cluster) -> No
         storage=structs.replace(cluster.storage, scratch=None, ceph=None, objects=None),
     )
     found = of_pool(plain, "gpu-training")
-    assert set(found["absent"]) == set(BY_JOBS) - {"nccl"}
-    assert (found["infiniband"], found["thresholds"]) == (False, {})
-    assert set(jobs(plain, "gpu-training")) == {"nccl"}
+    assert set(found["absent"]) == set(BY_JOBS) - {"nccl", "burn", "training", "inference"}
+    assert not found["infiniband"]
+    assert set(found["thresholds"]) == {"burn-tflops", "inference-samples"}, (
+        "nobody knows how training waits for others"
+    )
+    assert set(jobs(plain, "gpu-training")) == {"nccl", "burn", "training", "inference"}
 
 
 def test_without_mpi_the_all_reduce_is_a_gang_that_torchrun_starts(cluster: Cluster) -> None:
@@ -130,10 +133,11 @@ def test_without_mpi_the_all_reduce_is_a_gang_that_torchrun_starts(cluster: Clus
         assert (env["GPUS"], container["resources"]["limits"][GPU]) == ("8", "8")
         assert (env["NCCL_IB_HCA"], env["NCCL_DEBUG"], env["SIZE"]) == ("=mlx5_0,mlx5_1", "INFO", "8G")
         assert pod["subdomain"] == "", "the steps put in the Service by which the pods meet"
-        read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", programs()["data"]["torch_reduce.sh"]))
+        read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", programs()["data"]["torch.sh"]))
         read |= set(re.findall(r'environ\["(\w+)"', programs()["data"]["torch_reduce.py"]))
         by_others = {"OWN_NAME", "SAID", "MEET", "SUBDOMAIN", "PODS", "JOB_COMPLETION_INDEX", "LOCAL_RANK", "RANK"}
         assert read - by_others <= set(env)
+        assert container["command"][1:] == ["/program/torch.sh", "torch_reduce.py"]
 
 
 def test_its_queue_owns_nothing_and_stops_nobody(cluster: Cluster) -> None:
@@ -309,10 +313,10 @@ class Pod:
         (self.folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (self.folder / name).chmod(0o755)
 
-    def run(self, program: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(self, program: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
         whole = {"PATH": f"{self.folder}:/usr/bin:/bin", "OUT": str(self.folder)} | env
         path = self.folder / program
-        return subprocess.run(["sh", path], env=whole, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(["sh", path, *words], env=whole, capture_output=True, text=True, check=False, timeout=60)
 
 
 @pytest.fixture
@@ -368,13 +372,14 @@ def test_who_waits_for_a_neighbour_asks_again_until_it_is_there(pod: Pod) -> Non
 
 
 def test_an_image_without_the_programs_says_so(pod: Pod) -> None:
+    (pod.folder / "sh").symlink_to("/bin/sh")  # and nothing else, whatever this machine has
     for program, told in (
         ("pairs.sh", "no ib_write_bw"),
         ("disks.sh", "no fio"),
         ("all_reduce.sh", "no all_reduce_perf"),
-        ("torch_reduce.sh", "no torchrun"),
+        ("torch.sh", "no torchrun"),
     ):
-        done = pod.run(program, PATH=os.environ["PATH"].partition(":")[0] + ":/usr/bin:/bin")
+        done = pod.run(program, PATH=str(pod.folder))
         assert (done.returncode, told in done.stderr) == (127, True), done
 
 
@@ -385,14 +390,14 @@ def test_torchrun_meets_at_the_first_pod_as_soon_as_it_has_a_name(pod: Pod) -> N
     pod.has("torchrun", 'echo "$@"')
     # Knows the name when it is asked for the second time.
     pod.has("python3", 'echo "$3" >>"$OUT/asked"; [ "$(wc -l <"$OUT/asked")" = 2 ]')
-    done = pod.run("torch_reduce.sh", **TOLD, PATIENCE="20", PORT="29500")
+    done = pod.run("torch.sh", "torch_reduce.py", **TOLD, PATIENCE="20", PORT="29500")
     assert done.stdout.split() == [
         "--nnodes=2", "--nproc_per_node=8", "--node_rank=1", "--max_restarts=0",
         "--master_addr=run-nccl-0.run-nccl", "--master_port=29500", f"{pod.folder}/torch_reduce.py",
     ]  # fmt: skip
     assert (pod.folder / "asked").read_text().split() == ["run-nccl-0.run-nccl"] * 2
     pod.has("python3", "exit 1")
-    done = pod.run("torch_reduce.sh", **TOLD, PATIENCE="1", PORT="29500")
+    done = pod.run("torch.sh", "torch_reduce.py", **TOLD, PATIENCE="1", PORT="29500")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "run-nccl-0.run-nccl has had no address for 1 s\n"
 
@@ -407,7 +412,7 @@ def test_torchrun_meets_at_the_first_pod_as_soon_as_it_has_a_name(pod: Pod) -> N
 def test_why_a_process_ended_is_the_last_that_is_said(pod: Pod, does: str, last: str) -> None:
     pod.has("python3", "exit 0")
     pod.has("torchrun", f"{does}; echo =====; exit 3")
-    done = pod.run("torch_reduce.sh", **TOLD, PATIENCE="1", PORT="29500")
+    done = pod.run("torch.sh", "torch_reduce.py", **TOLD, PATIENCE="1", PORT="29500")
     assert (done.returncode, done.stdout.splitlines()) == (3, ["=====", last])
 
 

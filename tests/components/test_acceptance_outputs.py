@@ -1,14 +1,11 @@
 """What the steps of acceptance make of what the programs print: good, slow, broken, cut off, by another way."""
 
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 import pytest
-from acceptanceoutputs import ALONE, FAILED_PAIR, GOOD_FIO, GOOD_OBJECTS, GOOD_TORCH, NO_DIRECT, nccl, pair
-
-from generator.components.acceptance.templates import scripts
+from acceptanceoutputs import ALONE, FAILED_PAIR, GOOD_FIO, GOOD_OBJECTS, GOOD_TORCH, NO_DIRECT, judging, nccl, pair
 
 HCAS = ["mlx5_0", "mlx5_1"]
 POOL = {
@@ -28,15 +25,8 @@ BOUNDS = {"nccl-gbytes": 80.0, "link-gbits": 380.0, "read-gbytes": 0.5, "write-g
 @pytest.fixture(scope="module")
 def step(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The scripts as a step imports them."""
-    folder = tmp_path_factory.mktemp("scripts")
-    for name, text in scripts()["data"].items():
-        (folder / name).write_text(text)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RUN", "acceptance-x7k2p")
-        patch.syspath_prepend(str(folder))
-        yield import_module("judging")
-        for name in scripts()["data"]:
-            sys.modules.pop(name.removesuffix(".py"), None)
+    with judging(tmp_path_factory.mktemp("scripts")) as found:
+        yield found
 
 
 def judged(step: Any, test: str, *texts: str, before: tuple[Any, ...] = (), **pool: Any) -> tuple[Any, list[str]]:

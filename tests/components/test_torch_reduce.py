@@ -1,50 +1,20 @@
-"""The all-reduce by torchrun, run to its end on two processes without GPUs, and read as a step reads it.
+"""The all-reduce by torchrun, run to its end on two processes without GPUs, and read as a step reads it."""
 
-`GEN_PYTORCH` names the folder of a Python that has it; without it a test skips.
-"""
-
-import os
-import socket
-import subprocess
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from torchpods import run
 
-from generator.components.acceptance.templates import programs, scripts
+from generator.components.acceptance.templates import scripts
 
 pytestmark = pytest.mark.frameworks
 
 
 def pods(folder: Path, change: tuple[str, str] = ("", ""), **more: str) -> tuple[list[int], list[str]]:
-    """Run both pods, the first later than the other, whose program is changed; their exit codes and words."""
-    home = os.environ.get("GEN_PYTORCH")
-    if home is None:
-        pytest.skip("GEN_PYTORCH names no Python with pytorch")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    begun = []
-    for index in (1, 0):
-        own = folder / str(index)
-        own.mkdir()
-        for name, text in programs()["data"].items():
-            (own / name).write_text(text.replace(*change) if index == 1 and change[0] else text)
-        told = {"PODS": "2", "GPUS": "1", "SIZE": "4M", "PATIENCE": "60", "PORT": str(port), "MEET": "127.0.0.1"}
-        here = {"JOB_COMPLETION_INDEX": str(index), "OWN_NAME": f"run-nccl-{index}", "SUBDOMAIN": "run-nccl"}
-        loopback = {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "HOME": str(own), "CUDA_VISIBLE_DEVICES": ""}
-        env = {"PATH": f"{home}:{os.environ['PATH']}", **told, **here, **loopback, **(more or {"ON_CPUS": "1"})}
-        argv = ["sh", str(own / "torch_reduce.sh")]
-        begun.append(
-            subprocess.Popen(argv, env=env, cwd=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        )
-    try:
-        said = [one.communicate(timeout=120)[0] for one in begun]
-    finally:
-        for one in begun:
-            one.kill()
-    return [one.returncode for one in begun], said
+    """Run both pods of the all-reduce."""
+    return run(folder, "torch.sh", "torch_reduce.py", change=change, **more)
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from generator.model.quantity import Quantity
 PROGRAM, KEYS = "/program", "/keys"
 # The shortest time that says something: caches of disks are full by then, and a link has come to its rate.
 SECONDS_OF_DISK, SECONDS_OF_LINK, SECONDS_OF_OBJECTS = "60", "10", "30"
+SECONDS_OF_START = 300
+"""So long a GPU may take to be ready for its load, and to end after it: acceptance.py.txt knows both."""
 SIZE_OF_FILE = 64 * GIB
 # As big as the parts of checkpoints and of backups; all clients together less than half of their room.
 SIZE_OF_OBJECT, MOST_OBJECTS = 64 * 2**20, 8 * GIB
@@ -33,7 +35,16 @@ CLIENTS = 3
 
 def jobs(cluster: Cluster, one: Tried) -> dict[str, Manifest]:
     """Return the job of each test that this pool can have."""
-    made = {"nccl": all_reduce, "pairs": pairs, "scratch": scratch, "shared": shared, "objects": objects}
+    made = {
+        "nccl": all_reduce,
+        "pairs": pairs,
+        "burn": burn,
+        "training": training,
+        "inference": inference,
+        "scratch": scratch,
+        "shared": shared,
+        "objects": objects,
+    }
     missing = absent(cluster, one)
     return {name: make(cluster, one) for name, make in made.items() if name not in missing}
 
@@ -45,10 +56,32 @@ def all_reduce(cluster: Cluster, one: Tried) -> Manifest:
 
 def by_torchrun(cluster: Cluster, one: Tried) -> Manifest:
     """Return the Job whose pods meet at the first of them, by the names that a Service gives them."""
-    told = {"SIZE": _message(one), "GPUS": str(one.each), "PORT": str(PORT), "NCCL_DEBUG": "INFO"}
-    env = _environment(one) | told | {"PATIENCE": str(cluster.scheduling.start_minutes * 60)}
-    spec = _pod(cluster, one, env, command=["sh", f"{PROGRAM}/torch_reduce.sh"])
-    return _indexed(cluster, len(one.machines), {"subdomain": "", **spec})
+    told = {"SIZE": _message(one), "NCCL_DEBUG": "INFO"}
+    return _meeting(cluster, one, told, ["sh", f"{PROGRAM}/torch.sh", "torch_reduce.py"])
+
+
+def training(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the Job that trains a small model by all GPUs together, and goes on from its checkpoint in the middle."""
+    return _meeting(cluster, one, {}, ["sh", f"{PROGRAM}/training.sh"])
+
+
+def inference(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the Job in which each GPU answers requests to that model."""
+    return _meeting(cluster, one, {}, ["sh", f"{PROGRAM}/torch.sh", "inference.py"])
+
+
+def _meeting(cluster: Cluster, one: Tried, told: dict[str, str], command: list[str]) -> Manifest:
+    """Return a Job by torchrun."""
+    patience = str(cluster.scheduling.start_minutes * 60)
+    env = _environment(one) | {"GPUS": str(one.each), "PATIENCE": patience, "PORT": str(PORT)} | told
+    return _indexed(cluster, len(one.machines), {"subdomain": "", **_pod(cluster, one, env, command=command)})
+
+
+def burn(cluster: Cluster, one: Tried) -> Manifest:
+    """Return the Job in which each pod loads all GPUs of its node, and meets no other."""
+    env = _environment(one) | {"GPUS": str(one.each), "PATIENCE": str(SECONDS_OF_START)}
+    spec = _pod(cluster, one, env, command=["python3", "-u", "-B", f"{PROGRAM}/gpu_burn.py"])
+    return _indexed(cluster, len(one.machines), spec)
 
 
 def by_mpi(cluster: Cluster, one: Tried) -> Manifest:

@@ -20,7 +20,7 @@ from generator.model.nodes import Machine
 from generator.model.teams import Team
 
 GIB = 2**30
-BY_JOBS = ("nccl", "pairs", "scratch", "shared", "objects")
+BY_JOBS = ("nccl", "pairs", "burn", "training", "inference", "scratch", "shared", "objects")
 TESTS = (*BY_JOBS, "vip")
 """All tests, in the order in which they run. The last one has no job: its step asks the control plane's
 address itself."""

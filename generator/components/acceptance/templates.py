@@ -11,6 +11,7 @@ from generator.components.static import read_objects, read_text
 
 FILES = (
     "acceptance.py",
+    "burn_output.py",
     "failover.py",
     "fio_output.py",
     "judging.py",
@@ -18,15 +19,22 @@ FILES = (
     "objects_output.py",
     "perftest_output.py",
     "running.py",
+    "training_output.py",
 )
 IN_PODS = (
     "all_reduce.sh",
     "disks.conf",
     "disks.sh",
+    "gpu_burn.py",
+    "inference.py",
     "object_stores.py",
     "pairs.sh",
+    "processes.py",
+    "synthetic.py",
+    "torch.sh",
     "torch_reduce.py",
-    "torch_reduce.sh",
+    "training.py",
+    "training.sh",
 )
 
 

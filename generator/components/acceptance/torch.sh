@@ -1,5 +1,6 @@
 #!/bin/sh
-# The all-reduce without MPI: torchrun starts one process for each GPU of each pod, and all meet at the pod with index 0.
+# Runs a program of PyTorch that lies beside it: torchrun starts one process for each GPU of each pod, and all meet at the
+# pod with index 0.
 # Nothing is begun anew: a process that ends ends the test, and its last words are the last that is said.
 set -eu
 command -v torchrun >/dev/null || { echo "the image has no torchrun (PyTorch, built with CUDA and NCCL)" >&2; exit 127; }
@@ -17,7 +18,7 @@ until python3 -c 'import socket, sys; socket.getaddrinfo(sys.argv[1], None)' "$m
 done
 
 torchrun --nnodes="$PODS" --nproc_per_node="$GPUS" --node_rank="$JOB_COMPLETION_INDEX" --max_restarts=0 \
-  --master_addr="$meet" --master_port="$PORT" "${0%/*}/torch_reduce.py" || {
+  --master_addr="$meet" --master_port="$PORT" "${0%/*}/$1" || {
   code=$?
   [ -s "$SAID" ] || echo "a process was killed or ended without a word, torchrun with $code: see what stands above" >"$SAID"
   cat "$SAID"
