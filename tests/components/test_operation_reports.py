@@ -18,13 +18,20 @@ from reference import load
 
 from generator.components import compose
 from generator.components.component import Component
+from generator.components.kube_prometheus_stack.alerts import operations_failed
+from generator.components.kube_prometheus_stack.watched import monitors, rules
 from generator.components.reports import workflow_templates
 from generator.components.reports.exit_handler import operations
+from generator.components.reports.metrics import FAILED as FAILURE
+from generator.components.reports.metrics import SCHEDULED, SUCCEEDED
 from generator.components.reports.objects import NAME
 from generator.components.static import read_text
+from generator.components.volsync.drills import workflow_template as drill_template
+from generator.components.zabbix.hosts import services
+from generator.components.zabbix.templates.kubernetes import BACKUPS
 from generator.layout.emit import emit
 from generator.model.cluster import Cluster
-from generator.model.monitoring import Operations
+from generator.model.monitoring import Operations, Prometheus
 from generator.model.site import Proxy
 
 REFERENCES = ("ml50", "a30-bench", "gpu-serving")
@@ -336,3 +343,45 @@ def test_the_address_is_one_secret_with_copies_and_stands_nowhere_else() -> None
     assert [one.copy_of for one in secrets if one.copy_of is None] == [None]
     assert {one.copy_of for one in secrets[1:]} == {f"{secrets[0].namespace}/{NAME}"}
     assert all(one.keys == ("url",) for one in secrets)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_every_operation_tells_monitoring_how_it_ended(name: str) -> None:
+    """With a messenger or without one, each by its own name, beside what it told before."""
+    for cluster in (load(name), telling(name)):
+        for template in (one for component in compose(cluster) for one in workflow_templates(component)):
+            told = template["spec"]["metrics"]["prometheus"]
+            ends = {f"argo_workflows_{one['name']}": one for one in told[-2:]}
+            assert [*ends] == [SUCCEEDED, FAILURE]
+            assert {one["labels"][0]["value"] for one in ends.values()} == {template["metadata"]["name"]}
+            assert {one["when"] for one in ends.values()} == {
+                "{{workflow.status}} == Succeeded",
+                "{{workflow.status}} != Succeeded",
+            }
+            assert not [one for one in told[:-2] if f"argo_workflows_{one['name']}" in ends]
+
+
+def test_what_has_alerts_of_its_own_runs_on_a_schedule(ml50: Cluster) -> None:
+    """What people begin has no other alert."""
+    objects = [one for each in compose(ml50) for one in each.objects]
+    schedules = [one["spec"]["workflowSpec"] for one in objects if one["kind"] == "CronWorkflow"]
+    of_volumes = drill_template("image")["metadata"]["name"]
+    assert {one["workflowTemplateRef"]["name"] for one in schedules} | {of_volumes} == set(SCHEDULED)
+
+
+def test_one_system_alerts_of_operations_that_failed(ml50: Cluster) -> None:
+    both = structs.replace(ml50, monitoring=structs.replace(ml50.monitoring, prometheus=Prometheus()))
+    alone = structs.replace(both, monitoring=structs.replace(both.monitoring, zabbix=None))
+    found = {len([one for one in rules(each) if one["metadata"]["name"] == "operations"]) for each in (both, alone)}
+    assert found == {0, 1}
+    assert {"name": BACKUPS} in services(both)["templates"]
+    assert operations_failed(load("gpu-serving"), "monitoring") is None
+
+
+@pytest.mark.parametrize("of", ["acceptance", "mlperf"])
+def test_where_only_some_operations_are_their_ends_are_read(of: str) -> None:
+    """Of Prometheus and Zabbix."""
+    cluster, section = load("gpu-serving"), getattr(load({"mlperf": "a30-bench", "acceptance": "ml50"}[of]), of)
+    cluster = structs.replace(cluster, **{of: section})
+    assert "argo-workflows" in [one["metadata"]["name"] for one in monitors(cluster)]
+    assert {"name": BACKUPS} in services(cluster)["templates"]

@@ -122,7 +122,7 @@ def test_a_host_has_what_its_node_has(ml50: Cluster, a30: Cluster) -> None:
     assert linked(structs.replace(ml50, fabric=None), "gen InfiniBand") == set()
     assert linked(a30, "gen GPU") == {"jw2", "jw3"}
     assert linked(a30, "gen MinIO") == linked(a30, "gen Ceph") == set()
-    assert linked(structs.replace(without_backups(ml50), gpu_care=None), "gen backups") == set()
+    assert linked(structs.replace(without_backups(ml50), gpu_care=None, acceptance=None), "gen backups") == set()
     assert linked(without_backups(ml50), "gen backups") == {"ml50-cluster"}
 
 

@@ -2,9 +2,12 @@
 
 import contextlib
 import json
+import re
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +23,9 @@ from generator.components.component import Component, Operation, Tier
 from generator.components.node_operations.templates import IMAGE
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.components.reports import reported, workflow_templates
+from generator.components.reports.metrics import FAILED, SUCCEEDED
 from generator.components.static import read_text
-from generator.live.apiserver import tries
+from generator.live.apiserver import free_ports, tries
 from generator.live.identity import record
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Operations
@@ -50,11 +54,18 @@ sys.exit(api.run({{"fail": fail, "sleep": sleep, "work": lambda _: None}}))
 
 
 class Site(Gen):
-    """The cluster, and the messenger that it tells."""
+    """The cluster, the messenger that it tells, and the port where monitoring reads."""
 
-    def __init__(self, api: "Plane", folder: Path, heard: Messenger) -> None:
+    def __init__(self, api: "Plane", folder: Path, heard: Messenger, port: int) -> None:
         super().__init__(api, folder)
-        self.heard = heard
+        self.heard, self.port = heard, port
+
+    def measured(self, metric: str, operation: str) -> float | None:
+        """Return what Prometheus reads of an operation."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as answer:
+            text = answer.read().decode()
+        found = re.search(rf'^{metric}\{{operation="{operation}"[^}}]*\}} (\S+)$', text, re.MULTILINE)
+        return float(found[1]) if found else None
 
     def begin(self, operation: str, how: str, **spec: Any) -> str:
         """Begin a run as a person does, and return its name."""
@@ -122,8 +133,9 @@ def site() -> Iterator[Site]:
         api = start(plane(folder, simulated=False))
         machine = start(node(api))
         load_python(machine)
-        start(argo(api, machine, cluster))
-        made = Site(api, folder, start(messenger()))
+        (port,) = free_ports(1)
+        start(argo(api, machine, cluster, port))
+        made = Site(api, folder, start(messenger()), port)
         api.namespace(SPACE)
         api.apply(record(cluster))
         install(made, cluster)
@@ -157,7 +169,7 @@ def install(site: Site, cluster: Cluster) -> None:
     webhook(site, site.heard.url)
     for one in (account, role, binding, shared, *(each for each in made.objects if "cilium" not in each["apiVersion"])):
         site.api.apply(one)
-    for template in templates:
+    for template in workflow_templates(made):
         site.api.apply(lighter(patched(made, template)))
     for name, how in SCHEDULES.items():
         site.api.apply(cron_workflow(name, how))
@@ -250,6 +262,20 @@ def test_who_is_told_of_what(site: Site) -> None:
     assert site.told(good)[0].startswith(":white_check_mark: plain on ml50 succeeded after ")
     assert site.told(late)[0].startswith(":x: plain on ml50 was stopped after ")
     assert "deadline" in site.told(long)[0]
+
+
+def test_monitoring_is_told_when_runs_ended_well_and_when_not(site: Site) -> None:
+    """Of an end, not of a beginning: a run that is stopped has slept for a while."""
+    (good,) = site.ended(site.begin("plain", "work"))
+    late = site.begin("plain", "sleep")
+    begun = time.time()
+    site.stop(late)
+    (stopped,) = site.ended(late)
+    for end, metric in ((good, SUCCEEDED), (stopped, FAILED)):
+        ended = datetime.fromisoformat(end["finishedAt"]).timestamp()
+        assert ended - 5 <= (site.measured(metric, "plain") or 0) <= ended + 1
+    assert (site.measured(FAILED, "plain") or 0) > begun
+    assert site.measured(FAILED, "nobody") is None
 
 
 def test_a_webhook_that_is_away_changes_no_verdict(site: Site) -> None:

@@ -17,6 +17,7 @@ from generator.components.gpu_care.templates import templates
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
 from generator.components.kube_prometheus_stack.alerts import gpu_care_missed
 from generator.components.mlperf.names import GOOD as BENCHMARK_GOOD
+from generator.components.reports.metrics import FAILED, SCHEDULED, SUCCEEDED
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
 from generator.model.cluster import Cluster
@@ -205,3 +206,37 @@ def test_the_look_at_gpus_tells_the_metric_that_is_alerted_of(ml50: Cluster) -> 
     assert ml50.gpu_care
     assert gpu_care_missed(ml50, "monitoring")
     assert gpu_care_missed(structs.replace(ml50, gpu_care=None), "monitoring") is None
+
+
+@pytest.mark.parametrize(
+    ("failed", "good", "hours", "fires"),
+    [
+        pytest.param("", "3600x300", 4, False, id="it goes well"),
+        pytest.param("3600x300", "", 2, True, id="it failed"),
+        pytest.param("3600x300", "", 24, True, id="it failed a day ago"),
+        pytest.param("3600x300", "", 26, False, id="it failed long ago"),
+        pytest.param("3600x300", "_x12 7200x300", 4, False, id="it went well since"),
+        pytest.param("_x12 7200x300", "3600x300", 4, True, id="it went well before"),
+        pytest.param("3600x60 39600x90", "_x30 18000x120", 12, True, id="it failed again"),
+        pytest.param("3600x12", "", 8, True, id="the controller was started anew"),
+        pytest.param("3600x24", "_x12 7200x12", 8, False, id="it went well, and the controller was started anew"),
+    ],
+)
+def test_an_operation_that_failed_is_told_for_a_day_or_until_a_run_goes_well(  # noqa: PLR0913 - a case
+    tmp_path: Path, a30: Cluster, failed: str, good: str, hours: int, *, fires: bool
+) -> None:
+    """Operations with alerts of their own are silent here, however they end."""
+    (rule,) = [one for one in kube_prometheus_stack(a30).objects if one["metadata"]["name"] == "operations"]
+    (annotations,) = [one["annotations"] for one in rule["spec"]["groups"][0]["rules"]]
+    said = {"summary": annotations["summary"].replace("{{ $labels.operation }}", "node-removal")}
+    labels = {"severity": "warning", "operation": "node-removal"}
+    told = {("node-removal", FAILED): failed, ("node-removal", SUCCEEDED): good}
+    told |= {(name, FAILED): "3600x300" for name in (*SCHEDULED, "mlperf")}
+    series = [
+        {"series": f'{metric}{{operation="{name}",pod="a"}}', "values": values}
+        for (name, metric), values in told.items()
+        if values
+    ]
+    alerts = [{"exp_labels": labels, "exp_annotations": said}] if fires else []
+    asked = {"eval_time": f"{hours}h", "alertname": "OperationFailed", "exp_alerts": alerts}
+    judge(tmp_path, rule["spec"], {"interval": "10m", "input_series": series, "alert_rule_test": [asked]})

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 from zabbixsite import DEFAULT_PASSWORD, Site, site_in
 
+from generator.components.reports.metrics import FAILED, SUCCEEDED
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates import templates
 from generator.components.zabbix.templates.kubernetes import backup, drills, gpu_care
@@ -92,7 +93,7 @@ class Health(NamedTuple):
     backup: int
     """Seconds since the newest good backup, the newest good drill and the newest good look at GPUs began."""
     drill: int
-    """Whether the last drill was good, and a volume is backed up in time."""
+    """Whether the last drill was good, and a volume is backed up in time; operations ended well after they failed."""
     silent: int
     """Media without a token."""
 
@@ -238,6 +239,10 @@ argo_workflows_backup_last_success_seconds{{backup="nightly"}} {now - told.backu
 argo_workflows_drill_last_success_seconds{{backup="nightly"}} {now - told.backup}
 argo_workflows_drill_good{{backup="nightly"}} {told.drill}
 argo_workflows_gpu_care_last_success_seconds {now - told.backup}
+{SUCCEEDED}{{operation="node-removal"}} {now - 7200}
+{FAILED}{{operation="node-removal"}} {now - 3600 * (1 + 2 * told.drill)}
+{FAILED}{{operation="acceptance"}} {now - DAY - 3600 * (2 * told.drill - 1)}
+{FAILED}{{operation="backup"}} {now - 60}
 """
 
 

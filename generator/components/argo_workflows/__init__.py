@@ -89,6 +89,20 @@ def argo_workflows(cluster: Cluster) -> Component:
     )
 
 
+def operated(cluster: Cluster) -> bool:
+    """Tell whether operations of gen's own run here, beside what teams run."""
+    return any(
+        (
+            cluster.all_backups,
+            cluster.volume_backups,
+            cluster.gitops.fleet,
+            cluster.acceptance,
+            cluster.mlperf,
+            cluster.gpu_care,
+        )
+    )
+
+
 def configuration(cluster: Cluster, version: Version) -> Patch:
     """Fill the controller's ConfigMap, which upstream ships without `data`. Values are YAML in text: JSON will do."""
     pipelines = sum(team.pipelines for team in cluster.teams)
@@ -169,17 +183,7 @@ DEFINITION = Definition(
     name="argo-workflows",
     tier=Tier.PLATFORM,
     make=argo_workflows,
-    wanted=lambda cluster: any(
-        (
-            cluster.all_backups,
-            cluster.volume_backups,
-            cluster.gitops.fleet,
-            cluster.acceptance,
-            cluster.mlperf,
-            cluster.gpu_care,
-            any(team.pipelines for team in cluster.teams),
-        )
-    ),
+    wanted=lambda cluster: operated(cluster) or any(team.pipelines for team in cluster.teams),
     absence="there are no backups, no fleet is rendered here, no pool is tried, there are no benchmarks, nobody looks "
     "after GPUs, and no team has pipelines",
     versions=VERSIONS,

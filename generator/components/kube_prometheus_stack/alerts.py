@@ -1,14 +1,17 @@
-"""What Prometheus alerts of beside the chart's own rules: backups, drills and looks at GPUs that are missed, drills and
-benchmarks that failed, machines that wait. Operations that people begin tell them themselves how they ended.
+"""What Prometheus alerts of beside the chart's own rules: backups, drills and looks at GPUs that are missed, drills,
+benchmarks and other operations that failed, machines that wait.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
+from generator.components.argo_workflows import operated
 from generator.components.component import Manifest
 from generator.components.gpu_care.names import LATE, LOOKED
 from generator.components.mlperf.names import GOOD
+from generator.components.mlperf.names import OPERATION as MLPERF
 from generator.components.node_operations.names import MAINTENANCE
+from generator.components.reports.metrics import FAILED, SCHEDULED, SUCCEEDED, TOLD_FOR
 from generator.components.workflows import drill
 from generator.components.workflows.backup import NEWEST
 from generator.model.backup import VolumeBackup
@@ -87,6 +90,20 @@ def benchmarks_failed(cluster: Cluster, namespace: str) -> Manifest | None:
     known = "|".join(run.name for run in cluster.mlperf.runs)
     failed = {"alert": "BenchmarkFailed", "expr": f'max by (benchmark) ({GOOD}{{benchmark=~"{known}"}}) == 0', **told}
     return _rule("benchmarks", namespace, [failed])
+
+
+def operations_failed(cluster: Cluster, namespace: str) -> Manifest | None:
+    """Return the rule on operations whose last run failed or was stopped; None where there are none. What Argo
+    Workflows told before its controller was started anew counts, too.
+    """
+    if not operated(cluster):
+        return None
+    others = f'{{operation!~"{"|".join((*SCHEDULED, MLPERF))}"}}'
+    failed, good = (f"max by (operation) (max_over_time({one}{others}[{TOLD_FOR}s]))" for one in (FAILED, SUCCEEDED))
+    summary = "Operation {{ $labels.operation }} failed or was stopped: see `gen workflow list`"
+    told = {"labels": {"severity": "warning"}, "annotations": {"summary": summary}}
+    expr = f"{failed} > time() - {TOLD_FOR} unless {good} > {failed}"
+    return _rule("operations", namespace, [{"alert": "OperationFailed", "expr": expr, **told}])
 
 
 def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
 from generator.components.argo_cd.access import PART as OF_ARGO_CD
-from generator.components.argo_workflows import CONTROLLER
+from generator.components.argo_workflows import CONTROLLER, operated
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
@@ -14,6 +14,7 @@ from generator.components.kube_prometheus_stack.alerts import (
     benchmarks_failed,
     gpu_care_missed,
     machines_waiting,
+    operations_failed,
     volume_backups_missed,
 )
 from generator.components.kube_prometheus_stack.use import gpu_use
@@ -35,11 +36,9 @@ OF_THE_PLATFORM = (
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
-    """Watch Argo CD, Argo Workflows with what backups, benchmarks and looks at GPUs tell of their last runs, and what
-    teams serve.
-    """
+    """Watch Argo CD, Argo Workflows with what operations tell of their last runs, and what teams serve."""
     yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
-    if any((cluster.all_backups, cluster.volume_backups, cluster.mlperf, cluster.gpu_care)):
+    if operated(cluster):
         yield monitor("argo-workflows", ARGO, CONTROLLER)
     if cluster.teams:
         yield team_services(cluster)
@@ -77,11 +76,12 @@ def team_services(cluster: Cluster) -> Manifest:
 
 
 def rules(cluster: Cluster) -> Iterator[Manifest]:
-    """Record the use of GPUs, and alert of benchmarks, backups and looks at GPUs; of the last two Zabbix does where it
-    is.
+    """Record the use of GPUs, and alert of benchmarks, machines, backups, looks at GPUs and operations that failed; of
+    the last three Zabbix does where it is.
     """
-    of_zabbix = () if cluster.monitoring.zabbix else (backups_missed, volume_backups_missed, gpu_care_missed)
-    made = (rules(cluster, NAMESPACE) for rules in (*of_zabbix, benchmarks_failed, machines_waiting, gpu_use))
+    of_zabbix = (backups_missed, volume_backups_missed, gpu_care_missed, operations_failed)
+    ours = () if cluster.monitoring.zabbix else of_zabbix
+    made = (rules(cluster, NAMESPACE) for rules in (*ours, benchmarks_failed, machines_waiting, gpu_use))
     yield from (rule for rule in made if rule)
 
 

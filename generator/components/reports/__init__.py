@@ -1,5 +1,5 @@
-"""How operations end, told to people: an exit handler for each WorkflowTemplate that gen writes, whichever component
-writes it, and what its pod needs in each namespace that has one.
+"""How operations end, told to monitoring and to people: metrics and an exit handler for each WorkflowTemplate that gen
+writes, whichever component writes it, and what the handler's pod needs in each namespace that has one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,20 +8,21 @@ from msgspec import structs
 
 from generator.components.component import Component, Manifest, Patch, Secret, Turn
 from generator.components.reports.exit_handler import operations
+from generator.components.reports.metrics import measured
 from generator.components.reports.objects import NAME, objects
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Operations
 
 
 def reported(cluster: Cluster, components: Iterable[Component]) -> list[Component]:
-    """Return the components with the exit handlers, where the cluster file names a messenger. What handlers share in a
-    namespace comes with the first component that has operations there: the others need it anyway.
+    """Return the components with the metrics, and with the exit handlers where the cluster file names a messenger. What
+    handlers share in a namespace comes with the first component that has operations there: the others need it anyway.
     """
-    settings = cluster.monitoring.operations
+    told, settings = [measured(component) for component in components], cluster.monitoring.operations
     if not settings:
-        return [*components]
+        return told
     spaces: list[str] = []
-    return [_told(cluster, settings, component, spaces) for component in components]
+    return [_told(cluster, settings, component, spaces) for component in told]
 
 
 def _told(cluster: Cluster, settings: Operations, component: Component, spaces: list[str]) -> Component:

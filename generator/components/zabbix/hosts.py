@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.argo_workflows import METRICS_PORT as ARGO_PORT
 from generator.components.argo_workflows import METRICS_SERVICE as ARGO_SERVICE
+from generator.components.argo_workflows import operated
 from generator.components.component import Manifest
 from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.components.minio.layout import SERVICE as MINIO_SERVICE
@@ -91,7 +92,7 @@ def services(cluster: Cluster) -> Manifest:
     if cluster.storage.objects:
         linked.append(MINIO)
         macros["{$MINIO.URL}"] = f"https://{MINIO_SERVICE}.{domain}:{MINIO_PORT}/minio/v2/metrics/cluster"
-    if cluster.all_backups or cluster.volume_backups or looked_after(cluster):
+    if operated(cluster):
         linked.append(BACKUPS)
         macros["{$ARGO.URL}"] = f"http://{ARGO_SERVICE}.{domain}:{ARGO_PORT}/metrics"
     items = list(_of_backups(cluster))

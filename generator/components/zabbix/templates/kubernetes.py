@@ -1,4 +1,4 @@
-"""What the proxy reads of Kubernetes itself, and of the backups that run in it."""
+"""What the proxy reads of Kubernetes itself, of the backups that run in it, and of operations that failed."""
 
 from collections.abc import Iterable
 from itertools import accumulate
@@ -19,6 +19,7 @@ from generator.components.zabbix.export import (
     text,
     trigger,
 )
+from generator.components.zabbix.templates.operations import failures
 
 KUBERNETES = "gen Kubernetes"
 BACKUPS = "gen backups"
@@ -141,12 +142,15 @@ def of_node(key: str, name: str, field: str, *triggers: Manifest, **more: str) -
 
 
 def backups() -> Manifest:
-    """Return what tells of all backups at once; each backup is an item of the cluster's own host."""
+    """Return what tells of all backups at once, and of operations that failed; each backup is an item of the cluster's
+    own host.
+    """
     return template(
         BACKUPS,
-        "Backups, as Argo Workflows tells of them",
+        "Backups, and operations that failed, as Argo Workflows tells of them",
         macros={"{$ARGO.URL}": ""},
         items=[http(BACKUP_METRICS, "Argo Workflows", "{$ARGO.URL}")],
+        discovery_rules=[failures(BACKUP_METRICS)],
     )
 
 

@@ -1,0 +1,31 @@
+"""How operations end, told to monitoring: metrics of each WorkflowTemplate that gen writes."""
+
+from msgspec import structs
+
+from generator.components.component import Component, Manifest
+from generator.components.static import read_objects
+
+SUCCEEDED = "argo_workflows_operation_last_success_seconds"
+"""A metric of `metrics.yaml`, with Argo Workflows' prefix: when the newest good run of the label `operation` ended."""
+FAILED = "argo_workflows_operation_last_failure_seconds"
+"""Another one: when the newest run ended that failed or was stopped."""
+TOLD_FOR = 24 * 60 * 60
+"""How long a failure is told, in seconds, where no run has gone well since."""
+SCHEDULED = ("backup", "drill", "etcd-backup", "gpu-care", "volume-drill", "zabbix-backup")
+"""Operations whose alerts tell, in Prometheus and in Zabbix, that they did not work for too long."""
+
+
+def measured(component: Component) -> Component:
+    """Return a component whose operations tell monitoring how they ended."""
+    operations = (structs.replace(one, templates=tuple(map(_told, one.templates))) for one in component.operations)
+    return structs.replace(component, operations=tuple(operations), objects=tuple(map(_told, component.objects)))
+
+
+def _told(one: Manifest) -> Manifest:
+    """Return a WorkflowTemplate with the metrics beside its own ones, and anything else as it is."""
+    if one["kind"] != "WorkflowTemplate":
+        return one
+    labels = [{"key": "operation", "value": one["metadata"]["name"]}]
+    own = one["spec"].get("metrics", {}).get("prometheus", [])
+    metrics = [*own, *({**metric, "labels": labels} for metric in read_objects("reports/metrics.yaml"))]
+    return {**one, "spec": {**one["spec"], "metrics": {"prometheus": metrics}}}
