@@ -8,13 +8,14 @@ DEVELOP := $(VENV)/.develop
 # Two files of tests at a time: they wait for servers more than they compute. Who shares a server shares a file.
 SIDE_BY_SIDE := -n 2 --dist loadfile --durations=40 --durations-min=5
 
-.PHONY: help render test test-real test-twin test-frameworks test-gateways soak real-tools lint bench clean
+.PHONY: help render test test-real test-twin test-frameworks test-gateways test-argo-server soak real-tools lint bench clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
 	@echo 'make test-real  the tests against real programs, such as a kube-apiserver with the real CRDs (built once); minutes'
 	@echo 'make test-twin  queues, rights and syncs on running Kueue, Volcano and Argo CD; as root, some forty minutes'
 	@echo 'make test-frameworks  programs of jobs on PyTorch, JAX and TensorFlow, in the folders that GEN_PYTORCH, ... name'
+	@echo 'make test-argo-server  the server of Argo Workflows, asked by gen workflow (built once, some ten minutes)'
 	@echo 'make test-gateways  the controllers of Gateways on what is rendered (built once, some ten minutes)'
 	@echo 'make soak       10 000 wrong cluster files, and 300 odd ones built by Kustomize; some fifteen minutes'
 	@echo 'make real-tools the API server and etcd that `gen check --server` starts (built once, some five minutes)'
@@ -42,7 +43,7 @@ render: $(READY)
 test: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
 	$(BIN)/python tools/sources.py envoy-gateway gateway-api >/dev/null
-	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak and not frameworks and not autoscaler and not gateway' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
+	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak and not frameworks and not autoscaler and not gateway and not argoserver' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
 
 # Programs and sources, built or fetched once: what the tests against real programs need, then also what twins do.
 real-programs: $(DEVELOP)
@@ -71,6 +72,11 @@ test-gateways: real-programs
 	$(BIN)/python tools/real.py cilium-operator envoy-gateway >/dev/null
 	$(BIN)/python tools/sources.py cilium >/dev/null
 	$(BIN)/python -m pytest -q -m gateway
+
+# Not among what CI runs: the server is long to build.
+test-argo-server: real-programs
+	$(BIN)/python tools/real.py argo >/dev/null
+	$(BIN)/python -m pytest -q -m argoserver
 
 # Not among what CI runs: it proves little more each time, until what is read or checked changes.
 soak: $(DEVELOP)

@@ -54,6 +54,9 @@ def serving(reply: Callable[[Asked], Reply | None]) -> Iterator[str]:
         def do_PATCH(self) -> None:
             self.do_GET()
 
+        def do_PUT(self) -> None:
+            self.do_GET()
+
         def do_DELETE(self) -> None:
             self.do_GET()
 

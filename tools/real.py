@@ -154,6 +154,14 @@ SIGNALS = (("workflow/executor/osspecific/signal_darwin.go", "workflow/executor/
 """The module as it is served lacks the file for Linux; the one for macOS says the same."""
 HEALTH = (("cmd/workflow-controller/main.go", 'ListenAndServe(":6060"', 'ListenAndServe("127.0.0.1:6060"'),)
 """The workflow controller has no flag for the address of its health check."""
+ITS_SERVER = (
+    ("version.go", '"v0.0.0"', '"v4.0.2"'),
+    ("ui/embed.go", "//go:embed dist/app", "//go:embed README.md"),
+    ("server/apiserver/argoserver.go", 'Sprintf(":%d", port)', 'Sprintf("127.0.0.1:%d", port)'),
+)
+"""Argo's server tells its version, which its Makefile writes; the module lacks the pages that it shows, and it has no
+flag for the address it listens on.
+"""
 STORE = "github.com/external-secrets/external-secrets"
 VOLSYNC, RESTIC = "github.com/backube/volsync", "github.com/restic/restic"
 ONLY_FAKES = (
@@ -247,6 +255,16 @@ PROGRAMS = (
         doubled=SIGNALS,
     ),
     Program("argoexec", ARGO_WORKFLOWS, "v4.0.2", f"{ARGO_WORKFLOWS}/cmd/argoexec", wrapped, doubled=SIGNALS),
+    Program(
+        "argo",
+        ARGO_WORKFLOWS,
+        "v4.0.2",
+        f"{ARGO_WORKFLOWS}/cmd/argo",
+        wrapped,
+        edits=ITS_SERVER,
+        doubled=SIGNALS,
+        asked=True,
+    ),
     Program("kubeadm", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kubeadm", wrapped),
     Program("restic", RESTIC, "v0.18.1", f"{RESTIC}/cmd/restic", wrapped),
     Program(

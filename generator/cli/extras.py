@@ -5,10 +5,17 @@ from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 # Modules by the extra of pyproject.toml that brings them.
-EXTRAS = {"jsonschema_rs": "rendered", "kubernetes_validate": "rendered", "kubernetes": "server", "pyrage": "server"}
+EXTRAS = {
+    "jsonschema_rs": "rendered",
+    "kubernetes_validate": "rendered",
+    "kubernetes": "server",
+    "pyrage": "server",
+    "argo_workflows": "argo",
+}
 NEEDED_BY = {
     "rendered": "`gen check --rendered`",
     "server": "what asks an API server (`gen check --server`, `gen status`, `gen bootstrap` ...)",
+    "argo": "`gen workflow --argo-server`",
 }
 
 

@@ -78,15 +78,16 @@ def _bring_back(there: "RunningCluster", cluster: Cluster, asked: "Restore", now
     from generator.day2.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
     from generator.day2.workflows.restoring import plan, with_room  # noqa: PLC0415 - heavy
     from generator.day2.workflows.submitting import begin  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.ways import ThroughApi  # noqa: PLC0415 - heavy
 
-    place, asked = Place(there, namespaces(cluster)), with_room(there, cluster, asked)
+    place, asked = Place(ThroughApi(there), namespaces(cluster)), with_room(there, cluster, asked)
     operation = chosen(operations(*place), asked.operation)
     workflow = run_of(operation, asked.known_to(operation))
     for line in plan(cluster, asked, now):
         say(line)
     if not yes:
         _ask()
-    begun = begin(there, workflow)
+    begun = begin(place.way, workflow)
     say(f"{begun.name} begins; Ctrl-C ends the waiting, not the run")
     code = follow(place, begun.name, asked.deadline)
     _tell(place, begun.name, code)
@@ -107,7 +108,7 @@ def _tell(place: Place, name: str, code: int) -> None:
     from generator.live.messages import printed  # noqa: PLC0415 - heavy
 
     found = the_run(*place, name)
-    for line in verdict(list(Logs(place.running, found.namespace, name).new(found)), good=code == 0):
+    for line in verdict(list(Logs(place.way, found.namespace, name).new(found)), good=code == 0):
         say(printed(line))
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
+from generator.cli.argo_options import OPTIONS, Meant, way
+from generator.cli.live_options import CLUSTER, only, usable
 from generator.cli.options import ROOT, TOLD, root_of
 from generator.cli.parameters import PARAMETERS, given
 from generator.cli.simulate import command as simulate
@@ -20,7 +21,7 @@ from generator.model.base import is_label
 if TYPE_CHECKING:
     from generator.day2.workflows.logs import Logs
     from generator.day2.workflows.runs import Run
-    from generator.live.running import RunningCluster
+    from generator.day2.workflows.ways import Way
 
 Found = TypeVar("Found")
 PAUSE = 2.0
@@ -34,9 +35,9 @@ WATCH = click.option("--watch", is_flag=True, help="Wait until it ended, and tel
 
 
 class Place(NamedTuple):
-    """A running cluster, and the namespaces that are looked at."""
+    """The way to a running cluster, and the namespaces that are looked at."""
 
-    running: "RunningCluster"
+    way: "Way"
     namespaces: list[str]
 
 
@@ -46,26 +47,23 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(verb)
     def call(
         names: tuple[str, ...],
-        kubeconfig: Path | None,
-        context: str | None,
         directory: Path,
         namespace: str | None,
         **more: Any,
     ) -> int:
         from generator.day2.workflows.operations import namespaces  # noqa: PLC0415 - heavy
-        from generator.live.identity import confirm  # noqa: PLC0415 - heavy
 
+        meant = Meant(**{name: more.pop(name) for name in Meant._fields})
         if namespace is not None and not is_label(namespace):
             raise UsageError(f"`{namespace}` cannot be the name of a namespace")
         cluster = usable(only(root_of(directory), names))
-        there = running(kubeconfig, context)
-        confirm(there, cluster)
+        there = way(meant, cluster)
         spaces = [namespace] if namespace else namespaces(cluster)
         if not spaces:
             raise UsageError(f"{cluster.name} has no operations: its cluster file has no backups; or say --namespace")
         return verb(place=Place(there, spaces), **more)
 
-    for option in (NAMESPACE, CLUSTER, KUBECONFIG, CONTEXT, ROOT):
+    for option in (*reversed(OPTIONS), NAMESPACE, CLUSTER, ROOT):
         call = option(call)
     return call
 
@@ -124,7 +122,7 @@ def show(place: Place, name: str, output: str) -> int:
 @command.command("submit", short_help="Run an operation.")
 @click.argument("name", metavar="OPERATION")
 @PARAMETERS
-@click.option("--dry-run", is_flag=True, help="Only let the API server judge it. Default: run it.")
+@click.option("--dry-run", is_flag=True, help="Only let the server judge it. Default: run it.")
 @WATCH
 @placed
 def submit(place: Place, name: str, parameters: tuple[str, ...], dry_run: bool, watch: bool) -> int:  # noqa: FBT001 - options of the verb
@@ -135,7 +133,7 @@ def submit(place: Place, name: str, parameters: tuple[str, ...], dry_run: bool, 
     from generator.day2.workflows.submitting import begin  # noqa: PLC0415 - heavy
 
     workflow = run_of(chosen(operations(*place), name), given(parameters))
-    begun = begin(place.running, workflow, dry_run=dry_run)
+    begun = begin(place.way, workflow, dry_run=dry_run)
     if dry_run:
         say(f"{name} would run with this; nothing was begun")
         return 0
@@ -163,7 +161,7 @@ def logs(place: Place, name: str, follow: bool) -> int:  # noqa: FBT001 - an opt
     from generator.day2.workflows.logs import Logs, unread  # noqa: PLC0415 - heavy
 
     found = _look(place, name)
-    read = Logs(place.running, found.namespace, found.name)
+    read = Logs(place.way, found.namespace, found.name)
     while True:
         _answered(place, functools.partial(_print_new, read, found))
         if not follow or found.ended:
@@ -187,7 +185,7 @@ def stop(place: Place, name: str, now: bool) -> int:  # noqa: FBT001 - an option
     if found.ended:
         say(f"{name} ended already: {found.phase}")
         return 0
-    halt(place.running, found, terminate=now)
+    halt(place.way, found, terminate=now)
     say(f"{name} is asked to stop; next: gen workflow watch {name}")
     return 0
 
@@ -203,7 +201,7 @@ def retry(place: Place, name: str, parameters: tuple[str, ...], watch: bool) -> 
     """
     from generator.day2.workflows.submitting import again, the_run  # noqa: PLC0415 - heavy
 
-    return _begun(place, again(place.running, the_run(*place, name), given(parameters)), watch=watch)
+    return _begun(place, again(place.way, the_run(*place, name), given(parameters)), watch=watch)
 
 
 def _print_new(read: "Logs", found: "Run") -> None:
@@ -212,10 +210,10 @@ def _print_new(read: "Logs", found: "Run") -> None:
 
 
 def _answered(place: Place, ask: Callable[[], Found]) -> Found:
-    """Wait for an API server that goes away meanwhile: what runs goes on without it."""
+    """Wait for a server that goes away meanwhile: what runs goes on without it."""
     from generator.live.away import answered  # noqa: PLC0415 - heavy
 
-    return answered(place.running, ask, functools.partial(say, err=True))
+    return answered(place.way, ask, functools.partial(say, err=True))
 
 
 def _look(place: Place, name: str) -> "Run":

@@ -223,6 +223,11 @@ def _why(error: Exception) -> str:
         return "its certificate has expired; renew it on the control-plane nodes: `kubeadm certs renew all`"
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return f"its certificate is not one that the kubeconfig trusts ({text}); mend certificate-authority there"
+    return unconnected(text)
+
+
+def unconnected(text: str) -> str:
+    """Say why there is no connection to a server, by what the libraries say of it."""
     if "timed out" in text.lower():
         return f"no answer within {PATIENCE:g} s; is the server reachable from here?"
     return f"the connection failed ({text}); is the server running and reachable from here?"

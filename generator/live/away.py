@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from generator.live.api import AwayError
-from generator.live.running import RunningCluster
 from generator.live.times import minutes
 
 POLL = 2.0
@@ -16,8 +15,19 @@ PATIENCE = 600.0
 Found = TypeVar("Found")
 
 
+class Server(Protocol):
+    """A server that may be away."""
+
+    @property
+    def host(self) -> str:
+        """Its address."""
+
+    def ready(self) -> bool:
+        """Tell whether it answers what it is asked."""
+
+
 def answered(
-    running: RunningCluster, ask: Callable[[], Found], tell: Callable[[str], None], patience: float = PATIENCE
+    server: Server, ask: Callable[[], Found], tell: Callable[[str], None], patience: float = PATIENCE
 ) -> Found:
     """Return what `ask` returns: where the server goes away meanwhile, that is told and `ask` begins anew as soon as it
     is ready. Raises AwayError after `patience` seconds; with none at once.
@@ -32,10 +42,10 @@ def answered(
             away_since = away_since or _told(error, tell, patience)
             if time.monotonic() - away_since >= patience:
                 raise AwayError(f"{error}; waited {minutes(patience)} for it") from None
-            _await_ready(running, away_since + patience)
+            _await_ready(server, away_since + patience)
         else:
             if away_since:
-                tell(f"{running.host} answers again, after {time.monotonic() - away_since:.0f} s")
+                tell(f"{server.host} answers again, after {time.monotonic() - away_since:.0f} s")
             return found
 
 
@@ -45,8 +55,8 @@ def _told(error: AwayError, tell: Callable[[str], None], patience: float) -> flo
     return time.monotonic()
 
 
-def _await_ready(running: RunningCluster, end: float) -> None:
+def _await_ready(server: Server, end: float) -> None:
     """Wait until a server calls itself ready: before that it may answer as if it knew no objects, or nobody."""
     time.sleep(POLL)
-    while time.monotonic() < end and not running.ready():
+    while time.monotonic() < end and not server.ready():
         time.sleep(POLL)

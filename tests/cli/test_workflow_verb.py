@@ -1,5 +1,5 @@
-"""`gen workflow` on a fake of an API server: what it asks, tells and answers. What workflows do with it is tried on the
-real controller.
+"""`gen workflow` on a fake of an API server, and through a played server of Argo's in front of it: what it asks, tells
+and answers is the same. What workflows do with it is tried on the real controller, and on the real server of Argo's.
 """
 
 import json
@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from argoplayed import TOKEN, ArgoPlayed
 from livecluster import LiveCluster, living
+from loopback import serving
 from reference import ROOT, load
 
 from generator.cli import run, workflow
@@ -27,13 +29,22 @@ def there(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
+@pytest.fixture(params=["--kubeconfig", "--argo-server"])
+def way(
+    request: pytest.FixtureRequest, there: LiveCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, str]]:
+    """The option that says where the cluster is, both ways."""
+    monkeypatch.setenv("ARGO_TOKEN", f"Bearer {TOKEN}")
+    with serving(ArgoPlayed(there).reply) as url:
+        yield request.param, url if request.param == "--argo-server" else str(tmp_path / "kubeconfig")
+
+
 @pytest.fixture
-def gen(there: LiveCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Gen:
+def gen(there: LiveCluster, way: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> Gen:
     assert there.get("WorkflowTemplate", "backup")
 
     def call(*words: str) -> tuple[int, str, str]:
-        where = ["--cluster", "ml50", "--kubeconfig", str(tmp_path / "kubeconfig"), "-C", str(ROOT)]
-        code = run(["workflow", *words, *where])
+        code = run(["workflow", *words, "--cluster", "ml50", *way, "-C", str(ROOT)])
         return (code, *capsys.readouterr())
 
     return call
@@ -95,6 +106,7 @@ def test_wrong_words_get_one_sentence(gen: Gen, there: LiveCluster, words: tuple
     assert there.writes == []
 
 
+@pytest.mark.parametrize("way", ["--kubeconfig"], indirect=True)
 def test_another_cluster_is_refused(gen: Gen, there: LiveCluster) -> None:
     there.get("ConfigMap", "gen")["data"]["cluster"] = "lab"
     code, _, err = gen("submit", "backup-datasets")

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from acceptanceoutputs import GOOD_FIO, GOOD_OBJECTS, answered, burnt, nccl, pair, trained
 from auditing import executor, flags, unused
+from kubeletplayed import LOGS, kubelet, node
 from msgspec import structs
 from reference import load
 
@@ -47,41 +47,6 @@ NODES = ("gpu-01", "gpu-02", "gpu-03")
 CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
 MPI = f"/apis/kubeflow.org/v2beta1/namespaces/{JOBS}/mpijobs"
 PLAIN = f"/apis/batch/v1/namespaces/{JOBS}/jobs"
-LOGS: dict[str, str] = {}
-"""What pods have written, by their names."""
-
-
-class Kubelet(BaseHTTPRequestHandler):
-    """Gives the log of a container, as the API server asks for it."""
-
-    def do_GET(self) -> None:
-        """Answer."""
-        pod = self.path.split("/")[3]
-        text = LOGS.get(pod, "").encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_words: object) -> None:
-        """Say nothing."""
-
-
-@contextlib.contextmanager
-def kubelet(certificate: Path) -> Iterator[int]:
-    """Serve logs on loopback, and give the port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Kubelet)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, certificate.with_suffix(".key"))
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class Site:
@@ -105,7 +70,7 @@ class Site:
         for one in (*queues(cluster).objects, *rules.base, *made.base, *made.objects, *shared):
             self.api.apply(one)
         for name in NODES:
-            self.node(name, port)
+            node(self.api, name, port)
         self.account()
         stray = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "stray", "namespace": JOBS}}
         pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "registry.example.org/any:1"}]}
@@ -117,15 +82,6 @@ class Site:
         for one in acceptance(cluster).objects:
             if one["kind"] in ("ConfigMap", "Role"):
                 self.api.apply(one)
-
-    def node(self, name: str, port: int) -> None:
-        """Let a node be there whose kubelet answers on loopback."""
-        self.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
-        status = {
-            "addresses": [{"type": "Hostname", "address": "127.0.0.1"}],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
-        }
-        self.status(f"/api/v1/nodes/{name}", status)
 
     def account(self) -> None:
         """Write what a pod of the ServiceAccount is given."""

@@ -7,13 +7,12 @@ from msgspec import Struct
 from generator.components import compose
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
+from generator.day2.workflows.ways import Way
 from generator.errors import UsageError
-from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence
 from generator.spec.near import suggest
 
-GROUP = "/apis/argoproj.io/v1alpha1"
 AGAIN = f"{OWN_LABELS}/again"
 """An annotation of a run: the one that it does once more."""
 
@@ -52,16 +51,15 @@ def namespaces(cluster: Cluster) -> list[str]:
     return sorted({one["metadata"]["namespace"] for one in made if one["kind"] == "WorkflowTemplate"})
 
 
-def operations(running: RunningCluster, spaces: Sequence[str]) -> list[Operation]:
+def operations(way: Way, spaces: Sequence[str]) -> list[Operation]:
     """Return what can be run in namespaces: templates, then schedules. Raises UsageError."""
-    return [one for space in spaces for one in _operations(running, space)]
+    return [one for space in spaces for one in _operations(way, space)]
 
 
-def _operations(running: RunningCluster, space: str) -> Iterator[Operation]:
-    at = f"{GROUP}/namespaces/{space}"
-    templates = {one["metadata"]["name"]: one for one in running.items(f"{at}/workflowtemplates")}
+def _operations(way: Way, space: str) -> Iterator[Operation]:
+    templates = {one["metadata"]["name"]: one for one in way.templates(space)}
     yield from map(of_template, templates.values())
-    for one in running.items(f"{at}/cronworkflows"):
+    for one in way.schedules(space):
         named = str(dig(one, "spec", "workflowSpec", "workflowTemplateRef", "name"))
         if named in templates:
             yield _scheduled(one, named, templates[named])
