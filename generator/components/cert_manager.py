@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, replicas
+from generator.components.closed import Controller, closed
+from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Made, Named, Names, OperatedKind
@@ -42,6 +43,7 @@ JUMPS = (
 )
 
 NAMESPACE = "cert-manager"
+WEBHOOK_PORT, METRICS_PORT = 10250, 9402
 GROUP = "cert-manager.io"
 SECRET_KEYS = frozenset({"ca.crt", "tls.crt", "tls.key", "keystore.jks", "keystore.p12", "truststore.jks"})
 """What a Secret with a certificate may hold."""
@@ -57,6 +59,7 @@ def cert_manager(cluster: Cluster) -> Component:
         summary="Certificates",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
+        objects=tuple(shut(cluster)),
         releases=(Release(version.chart("cert-manager"), "cert-manager", NAMESPACE, values(cluster)),),
         needs=(cluster.networks.cni,),
         secrets=(webhook_ca(),),
@@ -81,6 +84,21 @@ def values(cluster: Cluster) -> Manifest:
         # Holds every Secret and CRD of the cluster in memory.
         "cainjector": pods(cluster, two, "1Gi"),
     }
+
+
+def shut(cluster: Cluster) -> Iterator[Manifest]:
+    """Shut its pods but for calls of the webhook. The controller alone goes wherever issuers of the site are: ACME,
+    Vault, servers of names.
+    """
+    release, namespace = release_of(cluster, "cert-manager", NAMESPACE)
+    for name, called, asks in (("cert-manager", (), None), ("cainjector", (), ()), ("webhook", (WEBHOOK_PORT,), ())):
+        labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": release}
+        yield from closed(
+            cluster,
+            Controller(
+                name=name, namespace=namespace, labels=labels, called=called, metrics=(METRICS_PORT,), asks=asks
+            ),
+        )
 
 
 def pods(cluster: Cluster, count: int, limit: str) -> Manifest:

@@ -21,6 +21,10 @@ API_PORT = 6443
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 # Argo CD goes on without waiting for an object with this annotation.
 IGNORE_HEALTH = "argocd.argoproj.io/ignore-healthcheck"
+MONITORING = "monitoring"
+"""The namespace of Prometheus, unless its release is an adopted one."""
+SCRAPERS = {"app.kubernetes.io/name": "prometheus"}
+"""Labels of Prometheus' own pods, which read metrics everywhere."""
 SITE_CA = "/etc/kubernetes/site-ca.crt"
 """Where each node has the certificate of the site's CA, if the file gives one."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.

@@ -1,5 +1,6 @@
 """JobSet: several Jobs that start, fail and are held as one; Kubeflow Trainer makes its jobs of them."""
 
+from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, release_of, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
@@ -23,6 +24,7 @@ VERSIONS = Versions(
 
 NAMESPACE = "jobset-system"
 CONTROLLER = {"app.kubernetes.io/name": "jobset", "app.kubernetes.io/component": "controller"}
+WEBHOOK_PORT, METRICS_PORT = 9443, 8443
 _GPU_JOBS = (
     "object.spec.replicatedJobs.filter(job, (job.template.spec.template.spec.containers"
     " + job.template.spec.template.spec.?initContainers.orValue([])).exists(c,"
@@ -54,6 +56,7 @@ def jobset(cluster: Cluster) -> Component:
         summary="JobSets: several Jobs as one",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
+        objects=shut(cluster),
         releases=(
             Release(
                 version.chart("jobset"),
@@ -66,6 +69,17 @@ def jobset(cluster: Cluster) -> Component:
         secrets=(secret,),
         ignore=(Ignore(group="", kind="Secret", name=secret.name, pointers=("/data",)), *injected_ca(*WEBHOOKS)),
         kinds=DEFINITION.chart_kinds,
+    )
+
+
+def shut(cluster: Cluster) -> tuple[Manifest, ...]:
+    """Shut the controller's pods but for calls of its webhooks."""
+    _, namespace = release_of(cluster, "jobset", NAMESPACE)
+    return closed(
+        cluster,
+        Controller(
+            name="jobset", namespace=namespace, labels=CONTROLLER, called=(WEBHOOK_PORT,), metrics=(METRICS_PORT,)
+        ),
     )
 
 

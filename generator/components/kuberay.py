@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, replicas
+from generator.components.closed import DNS, Controller, closed
+from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.jobs import OPERATORS_OWN, JobKind, operator_leaves, plain
 from generator.components.operated import OWN, Api, Made, MadePods, OperatedKind, name_of
-from generator.components.parts import apart, resources
+from generator.components.parts import apart, resources, tcp
 from generator.components.volcano import SCHEDULER
 from generator.model.cluster import Cluster
 
@@ -35,6 +36,7 @@ OPERATOR = {"app.kubernetes.io/component": "kuberay-operator"}
 """Labels of the operator's pods."""
 CALLED_PORTS = (8265, 8000)
 """Where the operator asks the head of a Ray cluster how its jobs are (the dashboard) and its services (Serve)."""
+METRICS_PORT = 8080
 CLUSTER_LABEL = "ray.io/cluster"
 """On each pod of a Ray cluster; its value is the cluster's name."""
 LONGEST = 600
@@ -97,9 +99,20 @@ def kuberay(cluster: Cluster) -> Component:
         summary="Ray clusters, jobs and services",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
+        objects=shut(cluster),
         releases=(Release(version.chart("kuberay-operator"), "kuberay", NAMESPACE, values(cluster, version.version)),),
         needs=("volcano", "kueue", *prometheus_crds(cluster)),
         kinds=DEFINITION.chart_kinds,
+    )
+
+
+def shut(cluster: Cluster) -> tuple[Manifest, ...]:
+    """Shut the operator's pods: its webhooks are off. It asks heads of Ray clusters, by name."""
+    _, namespace = release_of(cluster, "kuberay", NAMESPACE)
+    heads = {"to": [{"namespaceSelector": {}}], "ports": [tcp(port) for port in CALLED_PORTS]}
+    return closed(
+        cluster,
+        Controller(name="kuberay", namespace=namespace, labels=OPERATOR, metrics=(METRICS_PORT,), asks=(DNS, heads)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.closed import Controller, closed
 from generator.components.cluster_autoscaler.names import NAME as AUTOSCALER
 from generator.components.common import (
     CLUSTER_ROLES,
@@ -41,6 +42,10 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "kueue-system"
+MANAGER = {"control-plane": "controller-manager", "app.kubernetes.io/name": "kueue"}
+"""Labels of Kueue's pods."""
+CALLED_PORTS, METRICS_PORT = (9443, 8082), 8443
+"""Where API servers call its webhooks, and ask what waits: it serves a part of the API."""
 TEAM = f"{OWN_LABELS}/team"
 """The label of a team's namespace; its value is the team's name."""
 PREFIX = "kueue.x-k8s.io/"
@@ -142,6 +147,7 @@ def kueue(cluster: Cluster, jobs: Jobs) -> Component:
         summary="Job queues with quotas, borrowing and preemption",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
+        objects=shut(cluster),
         releases=(
             Release(
                 version.chart("kueue"),
@@ -158,6 +164,15 @@ def kueue(cluster: Cluster, jobs: Jobs) -> Component:
         # The visibility server reads the API server's client CA there.
         reach=DEFINITION.reach,
         kinds=DEFINITION.chart_kinds,
+    )
+
+
+def shut(cluster: Cluster) -> tuple[Manifest, ...]:
+    """Shut its pods but for API servers and who reads its metrics."""
+    _, namespace = release_of(cluster, "kueue", NAMESPACE)
+    return closed(
+        cluster,
+        Controller(name="kueue", namespace=namespace, labels=MANAGER, called=CALLED_PORTS, metrics=(METRICS_PORT,)),
     )
 
 
@@ -182,14 +197,13 @@ def values(cluster: Cluster, tag: str, jobs: Jobs) -> Manifest:
     the pods and nodes it watches (facts: scheduling 2.5).
     """
     count = replicas(cluster)
-    labels = {"control-plane": "controller-manager", "app.kubernetes.io/name": "kueue"}
     return {
         "enablePrometheus": cluster.monitoring.prometheus is not None,
         "enableCertManager": False,
         "controllerManager": {
             "replicas": count,
             "podDisruptionBudget": {"enabled": count > 1, "minAvailable": 1},
-            "topologySpreadConstraints": spread(labels) if count > 1 else [],
+            "topologySpreadConstraints": spread(MANAGER) if count > 1 else [],
             "manager": {
                 "priorityClassName": "system-cluster-critical",
                 "image": {"repository": "registry.k8s.io/kueue/kueue", "tag": tag, "pullPolicy": "IfNotPresent"},

@@ -1,5 +1,6 @@
 """The MPI operator: a launcher and its workers, for Horovod and whatever else speaks MPI."""
 
+from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
@@ -24,6 +25,8 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "mpi-operator"
+PODS = {"app": "mpi-operator"}
+"""Labels of the operator's pods. It serves nobody."""
 GROUP = "kubeflow.org"
 JOB_LABEL = "training.kubeflow.org/job-name"
 """On each pod of an MPIJob; its value is the job's name."""
@@ -47,6 +50,7 @@ def mpi_operator(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
         manifests=version.manifests,
+        objects=closed(cluster, Controller(name="mpi-operator", namespace=NAMESPACE, labels=PODS)),
         patches=(finished(), resuming()),
         needs=("volcano", "kueue"),
         kinds=DEFINITION.chart_kinds,

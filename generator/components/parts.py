@@ -111,6 +111,20 @@ def api_server(cluster: Cluster) -> list[Manifest]:
     return [{"to": [at_node(machine) for machine in cluster.control_plane], "ports": [tcp(API_PORT)]}]
 
 
+def network_policy(name: str, namespace: str, labels: dict[str, str], **allowed: list[Manifest]) -> Manifest:
+    """Allow pods with these labels, all of a namespace without any, only what is said of `ingress` and `egress`. What
+    comes in is always shut, what leaves unless `egress` is left out.
+    """
+    ways = ["Ingress", *(["Egress"] if "egress" in allowed else [])]
+    chosen = {"matchLabels": labels} if labels else {}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"podSelector": chosen, "policyTypes": ways, **{way: rules for way, rules in allowed.items() if rules}},
+    }
+
+
 def beyond(cluster: Cluster) -> Manifest:
     """Let out to everything but pods and Services, for a network policy's rules."""
     inside = [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.service_cidr)]

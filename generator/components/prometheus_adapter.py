@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from generator.components.closed import DNS, Controller, closed, prometheus
 from generator.components.common import CLUSTER_ROLES, fullname, release_of, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.issuers import authority, signed
-from generator.components.kube_prometheus_stack import prometheus_url
-from generator.components.parts import resources, spread, tolerations
+from generator.components.kube_prometheus_stack import PROMETHEUS_PORT, prometheus_url
+from generator.components.parts import resources, spread, tcp, tolerations
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -27,6 +28,10 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "prometheus-adapter"
+PODS = {"app.kubernetes.io/name": "prometheus-adapter"}
+"""Labels of its pods."""
+PORT = 6443
+"""Where it serves its part of the API, and metrics of its own."""
 GROUP = "custom.metrics.k8s.io"
 API_SERVICE = f"v1beta1.{GROUP}"
 
@@ -95,6 +100,7 @@ def prometheus_adapter(cluster: Cluster) -> Component:
         summary="Metrics of Prometheus for autoscalers",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
+        objects=shut(cluster, namespace),
         releases=(Release(version.chart("prometheus-adapter"), "prometheus-adapter", NAMESPACE, values(cluster)),),
         needs=("cert-manager", "kube-prometheus-stack"),
         secrets=certificates(fullname(release, "prometheus-adapter"), namespace),
@@ -108,6 +114,20 @@ def prometheus_adapter(cluster: Cluster) -> Component:
     )
 
 
+def shut(cluster: Cluster, namespace: str) -> tuple[Manifest, ...]:
+    """Shut its pods but for API servers. They ask Prometheus; where values of the user's name another one, wherever
+    that is.
+    """
+    theirs = "prometheus" in cluster.settings("prometheus-adapter").values
+    asks = (DNS, {"to": [prometheus(cluster)], "ports": [tcp(PROMETHEUS_PORT)]})
+    return closed(
+        cluster,
+        Controller(
+            name="prometheus-adapter", namespace=namespace, labels=PODS, called=(PORT,), asks=None if theirs else asks
+        ),
+    )
+
+
 def values(cluster: Cluster) -> Manifest:
     """Return the chart's values. Two pods where they can be: while none answers, every namespace that is deleted waits,
     as the API server cannot tell what is in it. Its own rules for everything that Prometheus holds are off: listing
@@ -116,7 +136,7 @@ def values(cluster: Cluster) -> Manifest:
     return {
         "replicas": replicas(cluster),
         "podDisruptionBudget": {"enabled": replicas(cluster) > 1},
-        "topologySpreadConstraints": spread({"app.kubernetes.io/name": "prometheus-adapter"}),
+        "topologySpreadConstraints": spread(PODS),
         "tolerations": tolerations(cluster.control_plane),
         "priorityClassName": "system-cluster-critical",
         "resources": resources("100m", "256Mi", "1Gi"),

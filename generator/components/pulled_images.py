@@ -4,7 +4,7 @@ from generator.components.common import POOL
 from generator.components.component import Component, Manifest, Namespace, Tier
 from generator.components.definition import Definition, Evidence, Shown, Version, Versions
 from generator.components.kubeadm.bootstrap_images import sandbox
-from generator.components.parts import UNPRIVILEGED, pod_security, resources, tolerations
+from generator.components.parts import UNPRIVILEGED, network_policy, pod_security, resources, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Pool
 
@@ -28,6 +28,7 @@ def pools(cluster: Cluster) -> dict[str, Pool]:
 def pulled_images(cluster: Cluster) -> Component:
     """Keep a pod on each node of a pool that has started each of its images once: what it holds, the kubelet does not
     delete when disks fill up (v1.35: `images/image_gc_manager.go`, `imagesInUse` counts containers that have ended).
+    Images are anybody's, and their pods need no network: the kubelet pulls.
     """
     version = VERSIONS.of(cluster)
     return Component(
@@ -36,8 +37,9 @@ def pulled_images(cluster: Cluster) -> Component:
         summary="Images of pools, pulled before jobs ask for them",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
-        objects=tuple(
-            daemon_set(cluster, name, pool, version.images["tools"]) for name, pool in pools(cluster).items()
+        objects=(
+            network_policy("pulled-images", NAMESPACE, {}, egress=[]),
+            *(daemon_set(cluster, name, pool, version.images["tools"]) for name, pool in pools(cluster).items()),
         ),
     )
 

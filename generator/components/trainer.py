@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
@@ -27,6 +28,7 @@ RELEASE = "kubeflow-trainer"
 """The Helm release, which the objects are named after."""
 GROUP = "trainer.kubeflow.org"
 MANAGER = {"app.kubernetes.io/name": "kubeflow-trainer", "app.kubernetes.io/component": "manager"}
+WEBHOOK_PORT, METRICS_PORT = 9443, 8443
 DEMANDS = {
     "object.spec.runtimeRef.?kind.orValue('ClusterTrainingRuntime') != 'ClusterTrainingRuntime'"
     " || object.spec.?trainer.?image.hasValue()":
@@ -44,6 +46,7 @@ def trainer(cluster: Cluster) -> Component:
         summary="Kubeflow Trainer: distributed training of PyTorch and JAX",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
+        objects=shut(cluster),
         releases=(
             Release(
                 version.chart("kubeflow-trainer"),
@@ -57,6 +60,25 @@ def trainer(cluster: Cluster) -> Component:
         secrets=(secret,),
         ignore=(Ignore(group="", kind="Secret", name=secret.name, pointers=("/data",)), *injected_ca(*WEBHOOKS)),
         kinds=DEFINITION.chart_kinds,
+    )
+
+
+def installed(cluster: Cluster) -> tuple[str, str]:
+    """Return name and namespace of the Helm release."""
+    adopted = cluster.settings("trainer").adopt
+    return (adopted.release, adopted.namespace) if adopted else (RELEASE, NAMESPACE)
+
+
+def shut(cluster: Cluster) -> tuple[Manifest, ...]:
+    """Shut the manager's pods but for calls of its webhooks. Nobody reports to it how jobs are: that is a feature which
+    upstream leaves off (v2.2.1: TrainJobStatus), and no policy of a team lets its pods do so.
+    """
+    _, namespace = installed(cluster)
+    return closed(
+        cluster,
+        Controller(
+            name="trainer", namespace=namespace, labels=MANAGER, called=(WEBHOOK_PORT,), metrics=(METRICS_PORT,)
+        ),
     )
 
 
@@ -75,8 +97,7 @@ def values(tag: str, count: int) -> Manifest:
 
 def certificate(cluster: Cluster) -> Secret:
     """Declare what Trainer makes for its webhooks; the chart emits it empty."""
-    adopted = cluster.settings("trainer").adopt
-    release, namespace = (adopted.release, adopted.namespace) if adopted else (RELEASE, NAMESPACE)
+    release, namespace = installed(cluster)
     name = fullname(release, "kubeflow-trainer")
     return Secret(
         name=f"{name}-webhook-cert",

@@ -1,5 +1,6 @@
 """Kubeflow's older training operator, for what Trainer has not: TFJobs, which TensorFlow's own strategies run in."""
 
+from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS
 from generator.components.component import Component, Ignore, Manifest, Namespace, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
@@ -36,6 +37,13 @@ VERSIONS = Versions(
 
 NAMESPACE = "training-operator"
 CERTIFICATE = "training-operator-webhook-cert"
+OPERATOR = Controller(
+    name="training-operator",
+    namespace=NAMESPACE,
+    labels={"control-plane": "kubeflow-training-operator"},
+    called=(9443,),
+    metrics=(8080,),
+)
 GROUP = "kubeflow.org"
 DEMANDS = {
     f"object.spec.tfReplicaSpecs.all(name, {plain('object.spec.tfReplicaSpecs[name].template')})": OPERATORS_OWN,
@@ -55,6 +63,7 @@ def training_operator(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
         base=(placeholder(),),
+        objects=closed(cluster, OPERATOR),
         manifests=version.manifests,
         patches=(finished(version.images["operator"]), account(), webhook()),
         needs=("volcano", "kueue"),

@@ -15,32 +15,21 @@ from generator.spec.reader import read
 VALID = Path(__file__).parents[1] / "wrong" / "valid"
 OTHERS = ("scaled-pool.yaml", "exposure-calico.yaml")
 ON_NODES = "its pods are root on their node, most on its network, which no policy filters"
-CALLED = "its webhook is called by API servers at nodes; teams' own policies let nobody of theirs there"
 OPEN = {
     "argocd": "upstream's manifest has a policy for each part",
-    "cert-manager": CALLED,
     "cilium-secrets": "no pods",
     "csi-nfs": ON_NODES,
     "exposure": "no pods: Cilium's Envoys are at nodes, those of Envoy Gateway in its own",
     "gpu-operator": ON_NODES,
-    "jobset-system": CALLED,
     "kube-system": "not gen's: everybody asks for names there, and what is the network itself",
-    "kubeflow-system": CALLED,
-    "kuberay-system": CALLED,
-    "kueue-system": CALLED,
     "monitoring": "Prometheus asks in every namespace, and people and Zabbix ask it; teams' own policies let none of "
     "theirs there",
-    "mpi-operator": "it serves nobody; its account says what it may",
     "node-exporter": ON_NODES,
     "node-feature-discovery": ON_NODES,
     "nvidia-network-operator": ON_NODES,
-    "prometheus-adapter": "API servers at nodes ask it; teams' own policies let none of theirs there",
-    "pulled-images": "its pods wait and speak to nobody",
     "rook-ceph": ON_NODES,
     "scratch": ON_NODES,
     "tigera-operator": ON_NODES,
-    "training-operator": CALLED,
-    "volcano-system": CALLED,
     "zabbix-agent": ON_NODES,
 }
 """Namespaces of which no pod that gen writes is shut, and why."""

@@ -19,7 +19,7 @@ def with_images(cluster: Cluster, **images: tuple[str, ...]) -> Cluster:
 def daemon_sets(cluster: Cluster) -> dict[str, Manifest]:
     component = pulled_images(cluster)
     assert [space.name for space in component.namespaces] == [NAMESPACE]
-    return {one["metadata"]["name"]: one for one in component.objects}
+    return {one["metadata"]["name"]: one for one in component.objects if one["kind"] == "DaemonSet"}
 
 
 def test_only_for_pools_that_name_images(ml50: Cluster) -> None:

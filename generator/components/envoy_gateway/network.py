@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from generator.components.component import Manifest
 from generator.components.envoy_gateway.layout import LABELS, NAMESPACE, PORTS, PROXIES, XDS
 from generator.components.kueue import TEAM
-from generator.components.parts import api_server, tcp
+from generator.components.parts import api_server, network_policy, tcp
 from generator.model.cluster import Cluster
 
 _NAMES = {"ports": [{"protocol": "UDP", "port": 53}, tcp(53)]}
@@ -27,10 +27,4 @@ def policies(cluster: Cluster) -> Iterator[Manifest]:
 
 def policy(name: str, labels: dict[str, str], **allowed: list[Manifest]) -> Manifest:
     """Allow pods with these labels only this, in both directions."""
-    chosen = {"matchLabels": labels} if labels else {}
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {"podSelector": chosen, "policyTypes": ["Ingress", "Egress"], **allowed},
-    }
+    return network_policy(name, NAMESPACE, labels, **{"egress": [], **allowed})

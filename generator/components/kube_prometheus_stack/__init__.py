@@ -41,8 +41,7 @@ VERSIONS = Versions(
     ),
 )
 
-SCRAPERS = {"app.kubernetes.io/name": "prometheus"}
-"""Labels of Prometheus' own pods, which read metrics everywhere."""
+PROMETHEUS_PORT = 9090
 # node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
 EXPORTER = "node-exporter"
 RELEASE = "kube-prometheus-stack"
@@ -84,7 +83,7 @@ def prometheus_url(cluster: Cluster) -> str:
     """Return where Prometheus answers within the cluster. The chart names its Service after the release."""
     release, namespace = release_of(cluster, RELEASE, NAMESPACE)
     name = fullname(release, RELEASE)[:FULLNAME].removesuffix("-")
-    return f"http://{name}-prometheus.{namespace}.svc:9090"
+    return f"http://{name}-prometheus.{namespace}.svc:{PROMETHEUS_PORT}"
 
 
 def has_volume(cluster: Cluster, settings: Prometheus) -> bool:

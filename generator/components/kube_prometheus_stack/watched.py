@@ -7,7 +7,7 @@ from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
 from generator.components.argo_cd.access import PART as OF_ARGO_CD
 from generator.components.argo_workflows import CONTROLLER, operated
 from generator.components.argo_workflows import NAMESPACE as ARGO
-from generator.components.common import OWN_LABELS
+from generator.components.common import MONITORING, OWN_LABELS
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack.alerts import (
     backups_missed,
@@ -21,7 +21,7 @@ from generator.components.kube_prometheus_stack.use import gpu_use
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 
-NAMESPACE = "monitoring"
+NAMESPACE = MONITORING
 GRAFANA = {"app.kubernetes.io/name": "grafana"}
 """Labels of Grafana's pods, as its chart sets them."""
 SCRAPED = {f"{OWN_LABELS}/metrics": "scraped"}

@@ -3,11 +3,9 @@
 import json
 from collections.abc import Iterator
 
-from generator.components.common import OWN_LABELS, prometheus_crds
+from generator.components.common import MONITORING, OWN_LABELS, SCRAPERS, prometheus_crds
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
-from generator.components.kube_prometheus_stack import SCRAPERS
-from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
 from generator.components.log_collector.alerts import rule_group
 from generator.components.log_collector.names import LABELS, METRICS_PORT, NAMESPACE, PLATFORM
 from generator.components.log_store.names import NAMESPACE as STORE

@@ -1,9 +1,8 @@
 """Who may talk to Loki. It asks nobody who they are: whoever reaches it writes and reads the logs of any tenant."""
 
+from generator.components.common import MONITORING, SCRAPERS
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack import SCRAPERS
 from generator.components.kube_prometheus_stack.watched import GRAFANA
-from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
 from generator.components.log_collector.names import LABELS as COLLECTORS
 from generator.components.log_collector.names import NAMESPACE as COLLECTOR
 from generator.components.log_store.bucket import Place

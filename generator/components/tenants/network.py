@@ -10,12 +10,11 @@ devices, whose traffic is the host's own.
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 
+from generator.components.common import MONITORING, SCRAPERS
 from generator.components.component import Manifest
 from generator.components.envoy_gateway.layout import NAMESPACE as ENVOYS
 from generator.components.envoy_gateway.layout import PROXIES
 from generator.components.envoy_gateway.layout import wanted as by_envoy_gateway
-from generator.components.kube_prometheus_stack import SCRAPERS
-from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
 from generator.components.kuberay import CALLED_PORTS, OPERATOR
 from generator.components.kuberay import DEFINITION as KUBERAY
 from generator.components.kuberay import NAMESPACE as RAY

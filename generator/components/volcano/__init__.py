@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Patch, Release, Tier
 from generator.components.definition import Definition, Evidence, Shown, Version, Versions
@@ -46,6 +47,8 @@ JUMPS = (
 )
 
 NAMESPACE = "volcano-system"
+METRICS_PORTS = {"volcano-scheduler": 8080, "volcano-controller": 8081}
+"""Where its two programs tell metrics, by the value of their pods' label `app`."""
 SCHEDULER = "volcano"
 """What `schedulerName` of a pod says."""
 GANG = "scheduling.volcano.sh/group-min-member"
@@ -124,11 +127,12 @@ def argument(name: str, namespace: str, text: str) -> Patch:
 
 
 def beside(cluster: Cluster, namespace: str) -> Iterator[Manifest]:
-    """Yield what the chart has no objects for: one replica of each stays while nodes are drained, and Prometheus
-    scrapes both.
+    """Yield what the chart has no objects for: one replica of each stays while nodes are drained, Prometheus
+    scrapes both, and nobody else reaches them: the webhooks are off.
     """
-    for app in ("volcano-scheduler", "volcano-controller"):
+    for app, port in METRICS_PORTS.items():
         metadata, selector = {"name": app, "namespace": namespace}, {"matchLabels": {"app": app}}
+        yield from closed(cluster, Controller(name=app, namespace=namespace, labels={"app": app}, metrics=(port,)))
         if replicas(cluster) > 1:
             yield {
                 "apiVersion": "policy/v1",

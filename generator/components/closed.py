@@ -1,0 +1,78 @@
+"""Pods of the platform that are shut: in comes who calls them, out goes what they ask, and nothing else.
+
+API servers call webhooks from their nodes. Cilium has a name for these; Calico tunnels all that nodes send to pods
+elsewhere, so that it comes from an address among those of pods, which differs by node and is nobody's to foresee. There
+a called port is open to whoever reaches it: it serves TLS, and teams' own policies let none of theirs there.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from generator.components.common import MONITORING, SCRAPERS, SYNC_WAVE, release_of
+from generator.components.component import Manifest
+from generator.components.parts import api_server, in_namespace, network_policy, tcp
+from generator.model.cluster import Cluster
+
+DNS: Manifest = {"ports": [{"protocol": "UDP", "port": 53}, tcp(53)]}
+"""Let out to names, for a network policy's rules."""
+
+
+class Controller(Struct, frozen=True, kw_only=True):
+    """Pods that a policy called `name` is for, by labels: API servers reach the ports `called`, Prometheus those of
+    `metrics`, and they reach API servers and what the rules `asks` let them. What leaves is open where `asks` is None.
+    """
+
+    name: str
+    namespace: str
+    labels: dict[str, str]
+    called: tuple[int, ...] = ()
+    metrics: tuple[int, ...] = ()
+    asks: tuple[Manifest, ...] | None = ()
+
+
+def closed(cluster: Cluster, one: Controller) -> tuple[Manifest, ...]:
+    """Return the policies that shut a controller's pods for all else."""
+    by_name = cluster.networks.cni == "cilium"
+    allowed = {"ingress": [*([] if by_name else _to_all(one.called)), *_scraped(cluster, one.metrics)]}
+    if one.asks is not None:
+        allowed["egress"] = [*api_server(cluster), *one.asks]
+    policy = network_policy(one.name, one.namespace, one.labels, **allowed)
+    named = {
+        **({"ingress": _called(one.called)} if one.called else {}),
+        **({"egress": [{"toEntities": ["kube-apiserver"]}]} if one.asks is not None else {}),
+    }
+    return (_named(policy["metadata"], one.labels, **named), policy) if by_name and named else (policy,)
+
+
+def prometheus(cluster: Cluster) -> Manifest:
+    """Select Prometheus' pods, for a network policy's rule."""
+    _, namespace = release_of(cluster, "kube-prometheus-stack", MONITORING)
+    return {**in_namespace(namespace), "podSelector": {"matchLabels": SCRAPERS}}
+
+
+def _to_all(ports: Sequence[int]) -> list[Manifest]:
+    return [{"ports": [tcp(port) for port in ports]}] if ports else []
+
+
+def _scraped(cluster: Cluster, ports: Sequence[int]) -> list[Manifest]:
+    watched = ports and cluster.monitoring.prometheus
+    return [{"from": [prometheus(cluster)], "ports": [tcp(port) for port in ports]}] if watched else []
+
+
+def _called(ports: Sequence[int]) -> list[Manifest]:
+    """Let nodes in, by their names at Cilium: each where the API server is, and the pods' own."""
+    listed = [{"port": str(port), "protocol": "TCP"} for port in ports]
+    return [{"fromEntities": ["host", "remote-node", "kube-apiserver"], "toPorts": [{"ports": listed}]}]
+
+
+def _named(metadata: Manifest, labels: dict[str, str], **allowed: list[Manifest]) -> Manifest:
+    """Return what only Cilium has names for. It comes a wave before what shuts the pods for all else: no call is lost
+    between the two.
+    """
+    return {
+        "apiVersion": "cilium.io/v2",
+        "kind": "CiliumNetworkPolicy",
+        "metadata": {**metadata, "annotations": {SYNC_WAVE: "-1"}},
+        "spec": {"endpointSelector": {"matchLabels": labels}, **allowed},
+    }
