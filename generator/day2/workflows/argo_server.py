@@ -132,8 +132,8 @@ class ThroughArgoServer(Way):
 
 
 def _body(kind: str, **fields: object) -> Any:
-    """Return what is asked for, in a type of the client that is not held against its models. Plain objects it takes only
-    with `_check_input_type=False`, and then wants a server by its number, of which it knows one: localhost.
+    """Return what is asked for, in a type of the client that is not held against its models. Plain objects it takes
+    only with `_check_input_type=False`, and then wants a server by its number, of which it knows one: localhost.
     """
     from argo_workflows import models  # noqa: PLC0415 - heavy
 
