@@ -9,10 +9,10 @@ import click
 from generator.cli.live_options import CONTEXT, KUBECONFIG, refuse_beside, running
 from generator.cli.terminal import say
 from generator.errors import UsageError
-from generator.model.cluster import Cluster
 
 if TYPE_CHECKING:
     from generator.day2.workflows.ways import Way
+    from generator.model.cluster import Cluster
 
 FILE = click.Path(path_type=Path)
 
@@ -40,7 +40,7 @@ OPTIONS = (
 )
 
 
-def way(meant: Meant, cluster: Cluster) -> "Way":
+def way(meant: Meant, cluster: "Cluster") -> "Way":
     """Return the way to a running cluster, once it answered. Raises UsageError, also where it is another cluster: only
     of Argo's server nobody can tell, which is said.
     """
@@ -60,7 +60,7 @@ def _given(meant: Meant, *names: str) -> dict[str, bool]:
     return {f"--{name.replace('_', '-')}": getattr(meant, name) is not None for name in names}
 
 
-def _through_api(meant: Meant, cluster: Cluster) -> "Way":
+def _through_api(meant: Meant, cluster: "Cluster") -> "Way":
     from generator.day2.workflows.ways import ThroughApi  # noqa: PLC0415 - heavy
     from generator.live.identity import confirm  # noqa: PLC0415 - heavy
 
@@ -69,7 +69,7 @@ def _through_api(meant: Meant, cluster: Cluster) -> "Way":
     return ThroughApi(there)
 
 
-def _through_argo_server(meant: Meant, url: str, cluster: Cluster) -> "Way":
+def _through_argo_server(meant: Meant, url: str, cluster: "Cluster") -> "Way":
     from generator.day2.workflows.argo_connection import ArgoConnection, token  # noqa: PLC0415 - heavy
     from generator.day2.workflows.argo_server import ThroughArgoServer  # noqa: PLC0415 - heavy
 

@@ -52,6 +52,7 @@ ABOUT_ONE = {
     "layout/bootstrap.py": {"cluster_autoscaler"},
     "live/bootstrap/argo_cd.py": {"argo_cd"},
     "live/bootstrap/overlays.py": {"argo_cd"},
+    "day2/workflows/argo_connection.py": {"argo_workflows"},  # of the same name: the client
     "day2/workflows/argo_server.py": {"argo_workflows"},
     "day2/workflows/restoring.py": {"ceph_cluster", "rook_ceph", "workflows"},
     "day2/workflows/room.py": {"rook_ceph"},

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from argoserver import NAMESPACE, OPERATOR, READER, Site, of, prepared
+from argoserver import OPERATOR, READER, Site, of, prepared
 from kubeletplayed import LOGS
 from minioserver import certificates
 from reference import ROOT
 
 from generator.cli import run
+from generator.components.rook_ceph import NAMESPACE
 from generator.live.apiserver import tries
 
 if TYPE_CHECKING:
