@@ -8,12 +8,12 @@ from typing import Any
 
 from generator.components import compose
 from generator.components.component import Secret
+from generator.day2.rotation.family import family
+from generator.day2.rotation.rotating import Rotating, as_begun
+from generator.day2.rotation.syncs import Waiting
 from generator.live.applications import APPLICATIONS
 from generator.live.bootstrap.secret_values import Values
 from generator.live.identity import record
-from generator.live.rotation.family import family
-from generator.live.rotation.rotating import Rotating, as_begun
-from generator.live.rotation.syncs import Waiting
 from generator.live.running import RunningCluster
 from generator.live.secret_objects import collection, encoded, path, values_of
 from generator.model.cluster import Cluster

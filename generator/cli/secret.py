@@ -16,10 +16,10 @@ from generator.errors import UsageError
 
 if TYPE_CHECKING:
     from generator.components.component import Secret
-    from generator.live.rotation.ages import Aged
-    from generator.live.rotation.family import Family
-    from generator.live.rotation.plan import Plan
-    from generator.live.rotation.rotating import Rotating
+    from generator.day2.rotation.ages import Aged
+    from generator.day2.rotation.family import Family
+    from generator.day2.rotation.plan import Plan
+    from generator.day2.rotation.rotating import Rotating
     from generator.live.running import RunningCluster
     from generator.model.cluster import Cluster
 
@@ -44,7 +44,7 @@ def list_(names: tuple[str, ...], kubeconfig: Path | None, context: str | None, 
     what is lost with them, and who rotates them. Copies are rotated with what they are copies of. Values are never read
     aloud. Only reads.
     """
-    from generator.live.rotation.ages import ages  # noqa: PLC0415 - heavy
+    from generator.day2.rotation.ages import ages  # noqa: PLC0415 - heavy
 
     cluster, there = _cluster(names, directory, kubeconfig, context)
     found = list(ages(there, _declared(cluster)))
@@ -122,7 +122,7 @@ def rotate(  # noqa: PLR0913 - the options of the verb
     if not perform:
         refuse_beside("no --apply", {"--timeout": timeout is not None}, "nothing is waited for without it")
     cluster, there = _cluster(names, directory, kubeconfig, context)
-    from generator.live.rotation.family import family  # noqa: PLC0415 - heavy
+    from generator.day2.rotation.family import family  # noqa: PLC0415 - heavy
 
     meant = family(_declared(cluster), name, stolen=stolen)
     work = partial(_work, there, meant, secrets_dir, ends=time.monotonic() + 60.0 * (timeout or MINUTES))
@@ -158,8 +158,8 @@ def _work(  # noqa: PLR0913 - what a rotation needs of its surroundings
     confirm: Callable[[], None],
     beside: bool,
 ) -> "Rotating":
-    from generator.live.rotation.rotating import Rotating, as_begun  # noqa: PLC0415 - heavy
-    from generator.live.rotation.syncs import Waiting  # noqa: PLC0415 - heavy
+    from generator.day2.rotation.rotating import Rotating, as_begun  # noqa: PLC0415 - heavy
+    from generator.day2.rotation.syncs import Waiting  # noqa: PLC0415 - heavy
 
     tell = partial(_tell, err=beside)
     return Rotating(
@@ -178,7 +178,7 @@ def _tell(step: str, what: str, *, err: bool) -> None:
 
 
 def _foretell(cluster: "Cluster", work: "Rotating", output: str) -> int:
-    from generator.live.rotation.plan import plan  # noqa: PLC0415 - heavy
+    from generator.day2.rotation.plan import plan  # noqa: PLC0415 - heavy
 
     found = plan(work, cluster)
     if output == "json":
@@ -207,8 +207,8 @@ def _say_plan(found: "Plan") -> None:
 
 def _perform(cluster: "Cluster", there: "RunningCluster", work: "Callable[..., Rotating]", output: str) -> int:
     from generator.cli.bootstrap import asking  # noqa: PLC0415
+    from generator.day2.rotation.plan import plan  # noqa: PLC0415 - heavy
     from generator.live.lease import ROTATION, held  # noqa: PLC0415 - heavy
-    from generator.live.rotation.plan import plan  # noqa: PLC0415 - heavy
 
     beside = output == "json"
     with held(there, ROTATION, lambda text: say(text, err=True)) as lease:

@@ -1,1 +1,1 @@
-"""What runs on a cluster day by day: its workflows, bringing back what was lost, the use of its GPUs."""
+"""What runs on a cluster day by day: its workflows, what was lost brought back, Secrets turned, the use of its GPUs."""

@@ -19,9 +19,9 @@ from setupstore import ROOT as MINIO_ROOT
 from setupstore import Store
 
 from generator.components.minio import minio
+from generator.day2.rotation import syncs
 from generator.live.api import of_kubeconfig
 from generator.live.applications import APPLICATIONS
-from generator.live.rotation import syncs
 from generator.live.running import RunningCluster
 from generator.live.secret_objects import encoded, values_of
 from generator.model.cluster import Cluster

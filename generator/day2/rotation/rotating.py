@@ -8,12 +8,12 @@ from functools import partial
 from msgspec import Struct, structs
 
 from generator.components.component import Manifest, Secret
+from generator.day2.rotation.family import Family
+from generator.day2.rotation.new_values import new_values
+from generator.day2.rotation.readers import older, readers, restart
+from generator.day2.rotation.syncs import Waiting, sync
 from generator.errors import UsageError
 from generator.live.bootstrap.secret_values import Values
-from generator.live.rotation.family import Family
-from generator.live.rotation.new_values import new_values
-from generator.live.rotation.readers import older, readers, restart
-from generator.live.rotation.syncs import Waiting, sync
 from generator.live.running import RunningCluster
 from generator.live.secret_objects import encoded, path, values_of
 from generator.live.secret_state import State, annotations, finish, record, state_of, written

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from generator.components.component import Secret
-from generator.live.rotation.plan import age
+from generator.day2.rotation.plan import age
 from generator.live.running import RunningCluster
 from generator.live.secret_objects import path
 from generator.live.secret_state import set_at, state_of

@@ -15,13 +15,13 @@ from rotationsite import USER, KilledError, Site, application, begin
 
 from generator.cli import run
 from generator.components.minio.metrics import token
+from generator.day2.rotation import syncs
+from generator.day2.rotation.family import family
+from generator.day2.rotation.plan import plan
+from generator.day2.rotation.readers import readers
 from generator.errors import UsageError
 from generator.live.bootstrap.secret_values import Values
 from generator.live.bootstrap.secrets_step import Keeping, secrets_step
-from generator.live.rotation import syncs
-from generator.live.rotation.family import family
-from generator.live.rotation.plan import plan
-from generator.live.rotation.readers import readers
 from generator.live.running import ConflictError
 from generator.live.secret_objects import encoded, values_of
 from generator.model.cluster import Cluster

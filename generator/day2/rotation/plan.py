@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from generator.components.component import Secret
-from generator.live.rotation.family import Family
-from generator.live.rotation.readers import readers
-from generator.live.rotation.rotating import Rotating, done_steps, existing
-from generator.live.rotation.syncs import obstacle
+from generator.day2.rotation.family import Family
+from generator.day2.rotation.readers import readers
+from generator.day2.rotation.rotating import Rotating, done_steps, existing
+from generator.day2.rotation.syncs import obstacle
 from generator.live.running import RunningCluster
 from generator.live.secret_objects import values_of
 from generator.live.secret_state import set_at
