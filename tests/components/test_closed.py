@@ -70,6 +70,25 @@ def test_prometheus_is_let_in_from_where_an_adopted_release_has_it() -> None:
     assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "theirs"}}
 
 
+def test_who_reads_and_asks_is_let_in_from_where_adopted_releases_are() -> None:
+    """Prometheus reads metrics of teams and of logs, Grafana asks for logs, and KubeRay asks heads of Ray clusters."""
+    for name, there in (("gpu-serving", "kube-prometheus-stack"), ("ml50", "kuberay")):
+        cluster = load(name)
+        settings = structs.replace(cluster.settings(there), adopt=Adopt(release="old", namespace="theirs"))
+        moved = structs.replace(cluster, components={**cluster.components, there: settings})
+        former = "monitoring" if there == "kube-prometheus-stack" else "kuberay-system"
+        for before, after in zip(let_in(cluster), let_in(moved), strict=True):
+            assert [one if one != former else "theirs" for one in before] == after
+
+
+def let_in(cluster: Cluster) -> list[list[str]]:
+    """Return the namespaces that each policy names whose pods come in."""
+    found = [one for part in compose(cluster) for one in part.objects if one["kind"] == "NetworkPolicy"]
+    ways = [[peer for rule in one["spec"].get("ingress", ()) for peer in rule.get("from", ())] for one in found]
+    name = "kubernetes.io/metadata.name"
+    return [[str(dig(peer, "namespaceSelector", "matchLabels", name)) for peer in peers] for peers in ways]
+
+
 def test_what_leaves_is_open_where_nobody_can_say_whom_it_asks() -> None:
     free = structs.replace(ONE, asks=None)
     for cluster in map(load, ("gpu-serving", "a30-bench")):

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from generator.components.common import MONITORING, OWN_LABELS, SCRAPERS, prometheus_crds
+from generator.components.closed import prometheus
+from generator.components.common import OWN_LABELS, prometheus_crds
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.log_collector.alerts import rule_group
@@ -193,8 +194,8 @@ def tenants(cluster: Cluster, logs: Logs) -> str:
 
 def policy(cluster: Cluster, logs: Logs) -> Manifest:
     """Let in nobody but Prometheus, and out to DNS and where logs go."""
-    scraped = {**in_namespace(MONITORING), "podSelector": {"matchLabels": SCRAPERS}}
-    ingress = [{"from": [scraped], "ports": [tcp(METRICS_PORT)]}] if cluster.monitoring.prometheus else []
+    scraped = {"from": [prometheus(cluster)], "ports": [tcp(METRICS_PORT)]}
+    ingress = [scraped] if cluster.monitoring.prometheus else []
     dns = {"ports": [{"protocol": "UDP", "port": 53}, tcp(53)]}
     inside = [{"to": [in_namespace(STORE)], "ports": [tcp(STORE_PORT)]}]
     egress = [dns, *(outside(cluster, [http_port(logs.to.url) or 443]) if logs.to else inside)]

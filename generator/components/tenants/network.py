@@ -10,7 +10,8 @@ devices, whose traffic is the host's own.
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 
-from generator.components.common import MONITORING, SCRAPERS
+from generator.components.closed import prometheus
+from generator.components.common import release_of
 from generator.components.component import Manifest
 from generator.components.envoy_gateway.layout import NAMESPACE as ENVOYS
 from generator.components.envoy_gateway.layout import PROXIES
@@ -42,9 +43,10 @@ def openings(cluster: Cluster, team: Team) -> Manifest:
     inside: Manifest = {"podSelector": {}}
     ingress: list[Manifest] = [{"from": [inside]}]
     if cluster.monitoring.prometheus:
-        ingress.append({"from": [pods(MONITORING, SCRAPERS)]})
+        ingress.append({"from": [prometheus(cluster)]})
     if KUBERAY.wanted(cluster):
-        ingress.append({"from": [pods(RAY, OPERATOR)], "ports": [tcp(port) for port in CALLED_PORTS]})
+        _, space = release_of(cluster, "kuberay", RAY)
+        ingress.append({"from": [pods(space, OPERATOR)], "ports": [tcp(port) for port in CALLED_PORTS]})
     egress = [{"to": [inside]}, dns(), *api_server(cluster), *object_storage(cluster), outside(cluster)]
     return policy(team, "team", ingress=ingress, egress=egress)
 
