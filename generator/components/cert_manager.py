@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.components.closed import Controller, closed
+from generator.components.closed import Controller, closed, port_of
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Version, Versions
@@ -44,6 +44,8 @@ JUMPS = (
 
 NAMESPACE = "cert-manager"
 WEBHOOK_PORT, METRICS_PORT = 10250, 9402
+MOVES = (("webhook", "config", "securePort"), ("webhook", "securePort"))
+"""Values of the chart that move the webhook's port; the first wins."""
 GROUP = "cert-manager.io"
 SECRET_KEYS = frozenset({"ca.crt", "tls.crt", "tls.key", "keystore.jks", "keystore.p12", "truststore.jks"})
 """What a Secret with a certificate may hold."""
@@ -91,7 +93,8 @@ def shut(cluster: Cluster) -> Iterator[Manifest]:
     Vault, servers of names.
     """
     release, namespace = release_of(cluster, "cert-manager", NAMESPACE)
-    for name, called, asks in (("cert-manager", (), None), ("cainjector", (), ()), ("webhook", (WEBHOOK_PORT,), ())):
+    port = port_of(cluster, "cert-manager", MOVES, WEBHOOK_PORT)
+    for name, called, asks in (("cert-manager", (), None), ("cainjector", (), ()), ("webhook", (port,), ())):
         labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": release}
         yield from closed(
             cluster,

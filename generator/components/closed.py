@@ -13,6 +13,7 @@ from generator.components.common import MONITORING, SCRAPERS, SYNC_WAVE, release
 from generator.components.component import Manifest
 from generator.components.parts import api_server, in_namespace, network_policy, tcp
 from generator.model.cluster import Cluster
+from generator.model.fields import dig
 
 DNS: Manifest = {"ports": [{"protocol": "UDP", "port": 53}, tcp(53)]}
 """Let out to names, for a network policy's rules."""
@@ -43,6 +44,12 @@ def closed(cluster: Cluster, one: Controller) -> tuple[Manifest, ...]:
         **({"egress": [{"toEntities": ["kube-apiserver"]}]} if one.asks is not None else {}),
     }
     return (_named(policy["metadata"], one.labels, **named), policy) if by_name and named else (policy,)
+
+
+def port_of(cluster: Cluster, component: str, ways: Sequence[tuple[str, ...]], ours: int) -> int:
+    """Return the port that values of the user's give a program, at the first of these ways that has one, or ours."""
+    values = cluster.settings(component).values
+    return next((said for way in ways if isinstance(said := dig(values, *way), int)), ours)
 
 
 def prometheus(cluster: Cluster) -> Manifest:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from generator.components.closed import DNS, Controller, closed, prometheus
+from generator.components.closed import DNS, Controller, closed, port_of, prometheus
 from generator.components.common import CLUSTER_ROLES, fullname, release_of, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
@@ -119,11 +119,12 @@ def shut(cluster: Cluster, namespace: str) -> tuple[Manifest, ...]:
     that is.
     """
     theirs = "prometheus" in cluster.settings("prometheus-adapter").values
+    port = port_of(cluster, "prometheus-adapter", [("listenPort",)], PORT)
     asks = (DNS, {"to": [prometheus(cluster)], "ports": [tcp(PROMETHEUS_PORT)]})
     return closed(
         cluster,
         Controller(
-            name="prometheus-adapter", namespace=namespace, labels=PODS, called=(PORT,), asks=None if theirs else asks
+            name="prometheus-adapter", namespace=namespace, labels=PODS, called=(port,), asks=None if theirs else asks
         ),
     )
 

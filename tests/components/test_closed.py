@@ -113,6 +113,24 @@ def test_an_adapter_whose_prometheus_the_user_names_goes_there() -> None:
     assert ours[-1]["ports"] == [{"protocol": "TCP", "port": 9090}]
 
 
+def test_a_port_that_values_move_is_the_one_that_is_open() -> None:
+    """A webhook that nobody reaches refuses every certificate, and a part of the API that nobody does every deletion of
+    a namespace.
+    """
+    cases: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("cert-manager", {"webhook": {"securePort": 10260}}),
+        ("cert-manager", {"webhook": {"securePort": 10250, "config": {"securePort": 10260}}}),
+        ("prometheus-adapter", {"listenPort": 10260}),
+    )
+    for cluster in map(load, ("gpu-serving", "a30-bench")):
+        for name, values in cases:
+            settings = structs.replace(cluster.settings(name), values=values)
+            found = made(structs.replace(cluster, components={**cluster.components, name: settings}), name)
+            rules = [rule for one in found for rule in one["spec"].get("ingress", ()) if "from" not in rule]
+            listed = [port for rule in rules for port in rule.get("ports") or rule["toPorts"][0]["ports"]]
+            assert [int(port["port"]) for port in listed] == [10260]
+
+
 def test_policies_follow_an_adopted_release_and_select_its_pods_alone() -> None:
     """In kube-system a policy for all pods would shut the names of the whole cluster."""
     ml50 = load("ml50")
