@@ -30,9 +30,9 @@ def test_the_steps_are_the_scripts_phases_in_order() -> None:
 
 def test_nothing_is_kept_where_the_file_has_nobody_who_does() -> None:
     (keep,) = STEPS["backup"]["steps"][-1]
-    assert keep["when"] == "'{{workflow.parameters.retention-secret}}' != ''"
+    assert keep["when"] == "'{{workflow.parameters.retention-secret}}' != 'none'"
     given = {one["name"]: one.get("value") for one in SPEC["arguments"]["parameters"]}
-    assert (given["retention-secret"], given["lock-days"]) == ("", "")
+    assert (given["retention-secret"], given["lock-days"]) == ("none", "")
 
 
 def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
