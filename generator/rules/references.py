@@ -47,11 +47,20 @@ def keys_there(built: Built) -> Iterator[Finding]:
             yield one.object.finding(f"{one.reference.full_name} has no key {one.reference.key}", *one.at, fix=fix)
 
 
+LATER = {
+    "Ingress": {"ClusterIssuer", "Secret"},
+    "RoleBinding": {"ServiceAccount"},
+    "ClusterRoleBinding": {"ServiceAccount"},
+}
+"""What may come after the objects of a kind that name it."""
+
+
 @rule("GEN-REF-003", "nothing waits for a later wave")
 def in_time(built: Built) -> Iterator[Finding]:
     """Argo CD goes on to the next wave when everything in this one is healthy. What needs an object of a later wave,
     or of another Application in the same one, may stop the installation for ever. The root Application is applied by
-    hand after Argo CD; and cert-manager looks at an Ingress again and again, so that its issuer may come later.
+    hand after Argo CD; cert-manager looks at an Ingress again and again, so that its issuer may come later; and a right
+    may be given to a ServiceAccount before that is there.
 
     Wrong:
         (a StatefulSet in wave 2 whose StorageClass comes with an Application of wave 3)
@@ -62,7 +71,7 @@ def in_time(built: Built) -> Iterator[Finding]:
     for one in (*all_mentions(built), *groups(built)):
         maker = (providers.provider(one.reference) or Provider("")).component
         own = one.object.component
-        patient = own == ROOT or (one.object.kind == "Ingress" and one.reference.kind in {"ClusterIssuer", "Secret"})
+        patient = own == ROOT or one.reference.kind in LATER.get(one.object.kind, ())
         if maker and maker != own and not patient and {maker, own} <= order.keys() and order[maker] >= order[own]:
             what = f"{one.reference.full_name} comes with {maker} in wave {order[maker]}"
             message = f"{what}, and this is in wave {order[own]}"

@@ -12,7 +12,7 @@ from generator.components import CATALOGUE, JOBS, absent, compose
 from generator.components.component import Component, Manifest
 from generator.components.envoy_gateway import DEFINITION, envoy_gateway
 from generator.components.envoy_gateway.layout import NAME, NAMESPACE, PORTS, PROXIES
-from generator.components.envoy_gateway.rights import READER
+from generator.components.envoy_gateway.rights import reading
 from generator.components.exposure import exposure
 from generator.components.tenants import tenants
 from generator.model.cluster import Cluster
@@ -92,7 +92,8 @@ def _is_its(binding: Manifest) -> bool:
 
 
 def test_it_writes_to_no_namespace_of_a_team(lab: Cluster) -> None:
-    for one in named(envoy_gateway(lab), "ClusterRole", READER)["rules"]:
+    (reader,) = (one for one in reading(lab) if one["kind"] == "ClusterRole")
+    for one in reader["rules"]:
         if {*one["verbs"]} - {"get", "list", "watch"}:
             assert all(kind.endswith("/status") for kind in one["resources"]), one
 

@@ -10,7 +10,7 @@ from generator.model.base import Folder, Interface, Line
 from generator.model.cluster import ClusterFile
 
 # Certificates; a rule holds that they are nothing else.
-SEVERAL_LINES = {"Site.ca", "Git.ca"}
+SEVERAL_LINES = {"Site.ca", "Git.ca", "Elsewhere.ca"}
 
 
 def unbounded(kind: Any, where: str, seen: set[str]) -> Iterator[str]:

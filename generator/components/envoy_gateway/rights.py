@@ -23,17 +23,18 @@ def watched(cluster: Cluster) -> list[str]:
 
 
 def rights() -> Iterator[Manifest]:
-    """Yield its roles, with the bindings of those that it has from the beginning."""
+    """Yield its roles with their bindings, but what lets it read routes, which comes before it."""
     yield from bound({"name": NAME}, everywhere(), NAMESPACE)
     yield from bound({"name": NAME, "namespace": NAMESPACE}, at_home(), NAMESPACE)
-    yield role({"name": READER}, of_routes())
     # Without it among those that it watches, it finds no Envoys of its own that are no longer wanted.
     yield _reading(NAMESPACE)
 
 
 def reading(cluster: Cluster) -> Iterator[Manifest]:
-    """Let it read the namespaces of the Gateway and of routes, where it serves them."""
-    yield from map(_reading, watched(cluster) if wanted(cluster) else ())
+    """Let it read the namespaces of the Gateway and of routes, where it serves them: before it is there."""
+    if wanted(cluster):
+        yield role({"name": READER}, of_routes())
+        yield from map(_reading, watched(cluster))
 
 
 def _reading(space: str) -> Manifest:
