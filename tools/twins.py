@@ -50,7 +50,7 @@ GROUPS = (
     Group(600, ("test_live_sync",)),
     Group(300, ("test_rehearse",)),
     Group(400, ("test_twin_frameworks",)),
-    Group(600, ("test_live_workflows", "test_images_pulled")),
+    Group(900, ("test_live_workflows", "test_images_pulled")),
     Group(300, ("test_live_status", "test_live_files")),
     Group(240, ("test_live_init",)),
     Group(240, ("test_live_bootstrap_argocd",)),
@@ -68,9 +68,9 @@ GROUPS = (
     Group(120, ("test_twin_acceptance",)),
     Group(420, ("test_fleet_pods",)),
     Group(240, ("test_live_benchmarks",)),
-    Group(120, ("test_live_reports",)),
+    Group(200, ("test_live_reports",)),
     Group(280, ("test_live_volumes",)),
-    Group(240, ("test_simulate",)),
+    Group(300, ("test_simulate",)),
 )
 """The promises of queues and of Argo CD first, as `make test-twin` measured them on two cores."""
 
