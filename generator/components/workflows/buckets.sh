@@ -18,8 +18,9 @@ rows() {
   local line rest key time sum version
   while IFS= read -r line; do
     case $line in
+      # As of a time mc lists what was deleted by then as well. In keys every quote has a backslash before it.
+      '{"status":"success","type":"file",'*',"isDeleteMarker":true'* | '{"status":"success","type":"folder",'*) continue ;;
       '{"status":"success","type":"file",'*) ;;
-      '{"status":"success","type":"folder",'*) continue ;;
       *) trouble "cannot list: $line" ;;
     esac
     time=${line#*'"lastModified":"'}
