@@ -141,6 +141,20 @@ def test_a_point_in_time_is_the_backup_that_had_ended_by_then(site: Site) -> Non
     assert len(site.names(site.into)) == len(KEYS) + 1
 
 
+def test_what_was_hidden_by_then_is_no_object(site: Site) -> None:
+    """As of a time mc lists marks of deletion, too."""
+    site.put("gone", "soon\n")
+    site.backup()
+    site.mc("rm", f"source/{site.name}/gone")
+    site.mc("rm", f"target/{site.copy}/gone")
+    site.backup()
+    site.at = later()
+    site.put("five", "new since\n")
+    site.backup()
+    site.restore()
+    assert len(site.names(site.into)) == len(KEYS)
+
+
 def test_a_backup_under_way_is_not_mixed_in(site: Site) -> None:
     later()
     site.put("three", "half of the next backup\n", "target")

@@ -194,11 +194,12 @@ def test_hardware_is_the_same_but_for_disks_and_hcas(copy: Copy) -> None:
 
 
 def test_kubernetes_is_the_same(copy: Copy) -> None:
-    """But for how files reach machines, and whether etcd is backed up, which is told."""
+    """But for how files reach machines, and whether etcd is backed up and defragmented, which is told."""
     was = copy.original.kubernetes
-    same = structs.replace(was, deliver=(), etcd=structs.replace(was.etcd, backup=None))
+    same = structs.replace(was, deliver=(), etcd=structs.replace(was.etcd, backup=None, defragment="by-hand"))
     assert copy.copied.cluster.kubernetes == same
     assert "deliver: how files of nodes reach machines" in copy.copied.said
+    assert "etcd.defragment: whether a timer" in copy.copied.said
     assert "what gen is asked for beside: monitoring, backups" in copy.copied.said
 
 

@@ -196,8 +196,9 @@ def test_a_run_that_was_killed_is_gone_on_with(site: Site, steps: Steps) -> None
     site.driver("3")
     with BurnIns(steps) as burn_ins:
         count = steps.killed("driver_upgrade", "nodes", "", POOLS=POOL, **ONLY)
-    # Each of three nodes: held, begun, its driver pod evicted, a burn-in made, noted, taken away, let in.
-    assert count == 3 * 7
+    # Each of three nodes: held, begun, its driver pod evicted, a burn-in made, noted, taken away, let in. A run that
+    # meets the burn-in of the one before evicts it where it runs already, and its Job makes it again.
+    assert 3 * 7 <= count <= 3 * 8
     assert site.drivers("3") == {"gpu-13", "gpu-14", "gpu-15"}
     assert {*burn_ins.tried} == {"gpu-13", "gpu-14", "gpu-15"}
     assert site.held() == set()
