@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from generator.checks.places import entries, given_twice, meant
-from generator.checks.tiers import OBJECTS, buckets, kept_for, object_stores, team_buckets, users
+from generator.checks.tiers import buckets, kept_for, object_stores, team_buckets, users
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
@@ -217,18 +217,25 @@ def writer_exists(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=where, also=also, message=message, fix=fix, edits=edits)
 
 
+MAY_CHANGE = {"backup": "write", "write": "write and delete"}
+"""What the rights that change a bucket let a user of MinIO do there."""
+
+
 @warning("GEN-BKP-015", "one user writes the copies")
 def writer_alone(cluster: Cluster) -> Iterator[Finding]:
-    """The first of several users is the one that is used; each other is a key more that can write there.
+    """The first of several users is the one that is used; each other is a key more that can write there, and one with
+    `access: write` deletes as well. What others put there a retention takes for gone from the source, and hides.
 
     Wrong:
-        users: [{name: a, buckets: [copies], access: backup}, {name: b, buckets: [copies], access: backup}]
+        users: [{name: a, buckets: [copies], access: backup}, {name: b, buckets: [copies], access: write}]
     Right:
         users: [{name: a, buckets: [copies], access: backup}]
     """
     for at, backup, bucket, _ in targets(cluster):
-        names = [user.name for _, user in _writers(cluster) if bucket.name in user.buckets]
-        if len(names) > 1:
-            message = f"{' and '.join(names)} may write to {bucket.name}: backup {backup.name} uses {names[0]}"
-            also, fix = (*OBJECTS, "users"), "leave the right to one"
-            yield Finding(at=(*at, "to", "bucket"), also=also, message=message, fix=fix)
+        used = next((user.name for _, user in _writers(cluster) if bucket.name in user.buckets), None)
+        for where, user in users(cluster):
+            if used and user.name != used and bucket.name in user.buckets and user.access in MAY_CHANGE:
+                may = MAY_CHANGE[user.access]
+                message = f"{user.name} may {may} in {bucket.name}, to which backup {backup.name} writes as {used}"
+                place, also = (*where, "buckets", user.buckets.index(bucket.name)), (*at, "to", "bucket")
+                yield Finding(at=place, also=also, message=message, fix="take the bucket from the user")
