@@ -4,6 +4,7 @@ The form of `xl.meta` is that of MinIO's `cmd/xl-storage-format-v2.go`: a header
 lower half of its xxHash64, then the data of small objects.
 """
 
+import contextlib
 import re
 import struct
 import time
@@ -19,9 +20,14 @@ _ALL = 2**64 - 1
 
 
 def older(bucket: Path, days: int) -> None:
-    """Make all versions, marks of deletion and locks of a bucket, on its only drive, so many days older."""
+    """Make all versions, marks of deletion and locks of a bucket, on its only drive, so many days older. The server
+    removes what is too old meanwhile.
+    """
     for file in bucket.rglob("xl.meta"):
-        file.write_bytes(_older(file.read_bytes(), days))
+        made = file.with_name("xl.meta.older")
+        with contextlib.suppress(FileNotFoundError):
+            made.write_bytes(_older(file.read_bytes(), days))
+            made.replace(file)
 
 
 def _older(data: bytes, days: int) -> bytes:

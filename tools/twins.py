@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the tests on twins, the most important first, two groups of files at once. What fails is tried once more, alone:
+"""Run the tests on twins, the most important first, four groups of files at once. What fails is tried once more, alone:
 these tests wait for a dozen programs that share the machine, and a fault fails twice.
 
 Run as `python tools/twins.py [--seconds N]`. With N, a group is begun only where it should end within so many seconds
@@ -22,7 +22,7 @@ from threading import Lock
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-AT_ONCE = 2
+AT_ONCE = 4
 OVERRUN = 180.0
 """Seconds over the limit after which a group is ended: machines differ."""
 

@@ -108,6 +108,15 @@ class Kept(Pair):
         listed = self.mc("--json", "ls", "--recursive", *options, f"target/{self.copy}").splitlines()
         return [one for one in map(json.loads, listed) if not one["key"].startswith("_gen/")]
 
+    def within(self, room: int) -> int:
+        """Count the versions, once MinIO has removed what is too old: it has a minute for what is a day's work."""
+        for _ in range(60):
+            count = sum(not one.get("isDeleteMarker") for one in self.listed("--versions"))
+            if count <= room:
+                break
+            time.sleep(1)
+        return count
+
     def older(self, days: int) -> None:
         """Let days pass."""
         older(self.source.folder / self.name, days)
@@ -323,7 +332,7 @@ def test_sixty_days_of_new_keys_stay_within_the_room(
     kept = Kept(*servers, tmp_path, next(names))
     kept.mc("anonymous", "set", "public", f"source/{kept.name}")
     kept.proven(*(f"{number:03}" for number in range(20)))
-    most = 0
+    most, room = 0, 20 + (DAYS + LATE_DAYS) * 2
     for day in range(60):
         for number in (2 * day, 2 * day + 1):
             kept.plain("DELETE", f"{number:03}")
@@ -331,8 +340,8 @@ def test_sixty_days_of_new_keys_stay_within_the_room(
         # Trouble that may pass: the workflow tries again, too.
         assert any(kept.run(phase)[0] == 0 for phase in ("mirror", "mirror"))
         kept.kept("hid 2 objects")
-        most = max(most, sum(not one.get("isDeleteMarker") for one in kept.listed("--versions")))
+        most = max(most, kept.within(room))
         kept.older(1)
-    assert 20 + DAYS * 2 <= most <= 20 + (DAYS + LATE_DAYS) * 2
+    assert 20 + DAYS * 2 <= most <= room
     # The oldest was copied ten days ago.
     assert kept.until("120") > DAYS * 0.9 - 1
