@@ -78,7 +78,9 @@ def wrapped(program: Program, go: str, work: Path) -> None:
     lines = ["module wrapper", *re.findall(r"^go .*$", text, re.MULTILINE)]
     lines += [f"require {program.module} {program.version}"]
     lines += [
-        f"replace {old} => {_replacement(program, old, new)}" for old, new in re.findall(_REPLACE, text, re.MULTILINE)
+        f"replace {old} => {_replacement(program, old, new)}"
+        for old, new in re.findall(_REPLACE, text, re.MULTILINE)
+        if new != NOWHERE
     ]
     if program.edits or program.doubled:
         _edit(program, Path(found["Dir"]), work / "source")
@@ -125,6 +127,8 @@ def _copy(source: Path, target: Path) -> None:
         path.chmod(path.stat().st_mode | 0o200)
 
 
+NOWHERE = "./FORBIDDEN_DEPENDENCY"
+"""By what etcd replaces modules that nobody may import."""
 _REPLACE = r"^(?:replace)?\s*(\S+) => (\S.*?)\s*$"
 
 
@@ -206,9 +210,9 @@ PROGRAMS = (
     Program("helm", HELM, "v3.19.0", f"{HELM}/cmd/helm", stamped),
     Program("registry", REGISTRY, "v3.0.0", f"{REGISTRY}/cmd/registry", go_install),
     Program("mc", MC, "v0.0.0-20250313080218-cf909e1063a9", MC, go_install),
-    Program("etcd", ETCD, "v3.7.3", ETCD, wrapped),
-    Program("etcdctl", ETCDCTL, "v3.7.3", ETCDCTL, wrapped),
-    Program("etcdutl", ETCDUTL, "v3.7.3", ETCDUTL, wrapped),
+    Program("etcd", ETCD, "v3.6.6", ETCD, wrapped),
+    Program("etcdctl", ETCDCTL, "v3.6.6", ETCDCTL, wrapped),
+    Program("etcdutl", ETCDUTL, "v3.6.6", ETCDUTL, wrapped),
     Program("age", AGE, "v1.3.1", f"{AGE}/cmd/age", go_install),
     Program("minio", MINIO, "v0.0.0-20260212201848-7aac2a2c5b7c", MINIO, go_install),
     Program("kube-apiserver", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-apiserver", wrapped),

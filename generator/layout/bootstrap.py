@@ -11,7 +11,7 @@ from generator.components.kubeadm.disks import disk_scripts
 from generator.components.kubeadm.endpoint import endpoint_files
 from generator.components.kubeadm.etcd_snapshots import restore_files
 from generator.components.kubeadm.firewall import firewall_files
-from generator.components.kubeadm.init import init_documents, join_document, upgrade_document
+from generator.components.kubeadm.init import admission, init_documents, join_document, upgrade_document
 from generator.components.kubeadm.interfaces import interface_files
 from generator.components.kubeadm.labels import label_files
 from generator.components.kubeadm.node import node_files
@@ -38,6 +38,7 @@ def bootstrap(
     found: dict[Place, Manifest | Text] = {
         Place("README.md"): steps(cluster, secrets),
         Place("kubeadm", "audit-policy.yaml"): read_objects("kubeadm/audit-policy.yaml")[0],
+        **_admission(cluster),
         Place("kubeadm", "upgrade.yaml"): upgrade_document(cluster),
         **{Place("kubeadm", f"join-{one.name}.yaml"): join_document(cluster, one) for one in others},
         **{path: _pinned(content, rewriting) for path, content in endpoint_files(cluster).items()},
@@ -55,6 +56,12 @@ def bootstrap(
     init = "---\n".join(emit(one) for one in init_documents(cluster))
     files[f"{folder}/kubeadm/init.yaml"] = _marked(init, source).encode()
     return files | _user_data(cluster, files)
+
+
+def _admission(cluster: Cluster) -> dict[Place, Manifest | Text]:
+    if cluster.kubernetes.pod_security == "privileged":
+        return {}
+    return {Place("kubeadm", "admission.yaml"): admission(cluster)}
 
 
 def _user_data(cluster: Cluster, files: Files) -> Files:

@@ -63,7 +63,8 @@ class Reserved(Section, frozen=True, kw_only=True):
 
 class Kubernetes(Section, frozen=True, kw_only=True):
     """A kubeadm cluster. `node_mask` is the size of each node's slice of the pod network. `encryption` names
-    how Secrets are encrypted at rest; the key file is made on the control-plane nodes, never here. `deliver` are
+    how Secrets are encrypted at rest; the key file is made on the control-plane nodes, never here. `pod_security` is
+    the level of the Pod Security Standards in namespaces that say none by a label, but for kube-system. `deliver` are
     programs that bring the files of `bootstrap/` to the nodes, and files for these. `upgrades` says who does on a
     machine what the operations `kubernetes-upgrade` and `node-maintenance` ask of it: a person or a program of the
     site, or a timer there.
@@ -79,6 +80,7 @@ class Kubernetes(Section, frozen=True, kw_only=True):
     max_pods: Annotated[int, Meta(ge=16, le=500)] = 110
     dns_domain: Host = "cluster.local"
     encryption: Literal["secretbox", "aescbc", "none"] = "secretbox"
+    pod_security: Literal["baseline", "restricted", "privileged"] = "baseline"
     etcd: Etcd = field(default_factory=Etcd)
     reserved: Reserved = field(default_factory=Reserved)
     deliver: tuple[Literal["ansible", "cloud-init"], ...] = ()

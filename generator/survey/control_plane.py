@@ -38,6 +38,7 @@ def kubernetes(seen: Seen, seen_nodes: list[SeenNode], notes: Notes) -> Plain:
         "maxPods": _most_pods(seen, kubelet),
         "dnsDomain": domain if fits(domain, Host) else "",
         "encryption": _encryption(seen, notes),
+        "podSecurity": _pod_security(seen, notes),
         "etcd": _etcd(kubeadm),
         "reserved": _reserved(kubelet, notes),
     }
@@ -188,6 +189,14 @@ def _encryption(seen: Seen, notes: Notes) -> str:
         return "none"
     notes.unknown((AT, "encryption"), "by which provider Secrets are encrypted: a file on control-plane nodes says it")
     return "secretbox"
+
+
+def _pod_security(seen: Seen, notes: Notes) -> str:
+    if "admission-control-config-file" not in seen.flags("kube-apiserver"):
+        return "privileged"
+    at = (AT, "podSecurity")
+    notes.unknown(at, "what namespaces without a label may run: a file on control-plane nodes says it")
+    return ""
 
 
 def _etcd(kubeadm: Plain) -> Plain:

@@ -377,6 +377,22 @@ def test_an_encrypted_pod_network_stays_so(told: Object, encryption: str | None,
     assert line in " ".join(found.unknown)
 
 
+@pytest.mark.parametrize(
+    ("flags", "level", "line"),
+    [
+        ([], "privileged", ""),
+        (["--admission-control-config-file=/etc/kubernetes/admission.yaml"], "baseline", "namespaces without a label"),
+    ],
+)
+def test_what_namespaces_may_run_is_the_flag_s(flags: list[str], level: str, line: str) -> None:
+    objects = full()
+    server = next(one for one in objects[PODS] if one["metadata"]["name"].startswith("kube-apiserver"))
+    server["spec"]["containers"][0].setdefault("command", []).extend(flags)
+    cluster, found = begun(objects)
+    assert cluster.kubernetes.pod_security == level
+    assert line in " ".join(found.unknown)
+
+
 def test_calico_s_own_encryption_is_told() -> None:
     felix = {"metadata": {"name": "default"}, "spec": {"wireguardEnabled": True}}
     objects = {**small(), "/apis/apps/v1/daemonsets": [container("quay.io/calico/node:v3.32.1")]}

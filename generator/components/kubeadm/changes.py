@@ -9,6 +9,7 @@ PAGE = "https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-reco
 IN_CLUSTER = "kubeadm.k8s.io/ClusterConfiguration"
 KUBELET = "kubelet.config.k8s.io/KubeletConfiguration"
 JOIN = "kubeadm.k8s.io/JoinConfiguration"
+ADMISSION = "apiserver.config.k8s.io/AdmissionConfiguration"
 EDIT = "`kubectl -n kube-system edit cm kubeadm-config` likewise"
 ONE_BY_ONE = f"{EDIT}, then on each control-plane node, one after the other: "
 
@@ -120,7 +121,9 @@ IN_THE_CLUSTER = (
         reason="arguments of static Pods stay as they are; written anew, each restarts, and with one control-plane "
         "node the API is away for up to a minute",
         instead=f"{ONE_BY_ONE}`kubeadm init phase control-plane all --config kubeadm/init.yaml --patches "
-        "/etc/kubernetes/patches`, with the node's own address in the file",
+        "/etc/kubernetes/patches`, with the node's own address in the file; what new arguments name "
+        "(kubeadm/admission.yaml as /etc/kubernetes/admission/config.yaml) is copied first: without it no API server "
+        "starts",
         link=PAGE,
     ),
     ChangeRule(
@@ -184,6 +187,18 @@ ONCE = (
         reason="the API servers read their own copy, at their start",
         instead="copy kubeadm/audit-policy.yaml to /etc/kubernetes/audit/policy.yaml on each control-plane node and "
         "restart its API server, one node after the other",
+    ),
+    ChangeRule(
+        code="GEN-CHG-248",
+        kinds=(ADMISSION,),
+        effect=Effect.BY_HAND,
+        reason="the API servers read their own copy, at their start; then namespaces without a label take no pod below "
+        "its level: one that runs there does not come back once it ends",
+        instead="see first what would be refused: `kubectl label --dry-run=server --overwrite ns --all "
+        "pod-security.kubernetes.io/enforce=<level>`; then copy kubeadm/admission.yaml to "
+        "/etc/kubernetes/admission/config.yaml on each control-plane node, before its API server has the flag, which "
+        "does not start without the file, and restart it, one node after the other",
+        link="https://kubernetes.io/docs/tasks/configure-pod-container/enforce-standards-admission-controller/",
     ),
 )
 

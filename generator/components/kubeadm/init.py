@@ -10,6 +10,7 @@ from generator.model.nodes import Machine
 API = "kubeadm.k8s.io/v1beta4"
 ENCRYPTION_FILE = "/etc/kubernetes/enc/encryption.yaml"
 AUDIT_FILE = "/etc/kubernetes/audit/policy.yaml"
+ADMISSION_FILE = "/etc/kubernetes/admission/config.yaml"
 DISCOVERY_FILE = "/etc/kubernetes/discovery.conf"
 PATCHES = "/etc/kubernetes/patches"
 ANY = "0.0.0.0"  # noqa: S104 - metrics ports, which listen on loopback by default
@@ -130,6 +131,9 @@ def api_server(cluster: Cluster) -> Manifest:
         _volume("audit-policy", "/etc/kubernetes/audit", read_only=True),
         _volume("audit-log", "/var/log/kubernetes/audit", read_only=False),
     ]
+    if cluster.kubernetes.pod_security != "privileged":
+        named["admission-control-config-file"] = ADMISSION_FILE
+        volumes.append(_volume("admission", "/etc/kubernetes/admission", read_only=True))
     if cluster.kubernetes.encryption != "none":
         named |= {"encryption-provider-config": ENCRYPTION_FILE, "encryption-provider-config-automatic-reload": "true"}
         volumes.append(_volume("encryption", "/etc/kubernetes/enc", read_only=True))
@@ -151,6 +155,23 @@ def api_server(cluster: Cluster) -> Manifest:
         cluster.host("api"),
     ]
     return {"certSANs": list(dict.fromkeys(names)), "extraArgs": arguments(named), "extraVolumes": volumes}
+
+
+def admission(cluster: Cluster) -> Manifest:
+    """Return which level of the Pod Security Standards holds where a namespace says none by a label. Warnings are left
+    to labels: every apply in a namespace that has to be privileged would give one.
+    """
+    level, group = cluster.kubernetes.pod_security, "pod-security.admission.config.k8s.io/v1"
+    defaults = {"enforce": level, "enforce-version": "latest"}
+    configuration = {
+        "apiVersion": group,
+        "kind": "PodSecurityConfiguration",
+        "defaults": defaults,
+        # Static pods of the control plane, kube-proxy and pod networks must be privileged, and kubeadm labels nothing.
+        "exemptions": {"namespaces": ["kube-system"]},
+    }
+    plugin = {"name": "PodSecurity", "configuration": configuration}
+    return {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [plugin]}
 
 
 def _volume(name: str, path: str, *, read_only: bool) -> Manifest:

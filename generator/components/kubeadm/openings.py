@@ -3,18 +3,20 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from generator.components.kubeadm.changes import IN_CLUSTER, KUBELET, PAGE
+from generator.components.kubeadm.changes import ADMISSION, IN_CLUSTER, KUBELET, PAGE
+from generator.components.kubeadm.init import ADMISSION_FILE
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import OpeningRule, Opens
+from generator.model.opening import LEVELS, OpeningRule, Opens
 
+_ADMISSION = "admission-control-config-file"
 _GATES = (
     "anonymous-auth",
     "authentication-",
     "authorization-",
     "enable-admission-plugins",
     "disable-admission-plugins",
-    "admission-control-config-file",
+    _ADMISSION,
     "oidc-",
     "client-ca-file",
     "token-auth-file",
@@ -45,12 +47,46 @@ def lets_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
         yield from (text for text, is_open in _doors(change.new).items() if is_open and not before[text])
         return
     old, new = _arguments(change.old), _arguments(change.new)
+    if new.get(_ADMISSION) == ADMISSION_FILE:
+        old.setdefault(_ADMISSION, ADMISSION_FILE)  # what it lets in is told of the file itself
     for name in sorted({*old, *new}) if change.old else ():
         if old.get(name) != new.get(name):
             yield f"{name}: {old.get(name, 'nothing')} -> {new.get(name, 'nothing')}"
 
 
+def takes_more(change: ObjectChange, _beside: Beside) -> Iterator[str]:
+    """Yield the level of namespaces that say none, where it refuses less than before."""
+    old, new = (_level(side) for side in (change.old, change.new))
+    if change.old and LEVELS.index(new) < LEVELS.index(old):
+        yield f"pods of namespaces without a label are held to `{new}`"
+    added = _exempt(change.new) - _exempt(change.old) if change.old and change.new else set[str]()
+    yield from (f"pods of namespace {name} are held to nothing" for name in sorted(added))
+
+
+def _level(manifest: Mapping[str, Any]) -> str:
+    found = next((str(dig(one, "defaults", "enforce")) for one in _configurations(manifest)), LEVELS[0])
+    return found if found in LEVELS else LEVELS[0]
+
+
+def _exempt(manifest: Mapping[str, Any]) -> set[str]:
+    return {str(one) for each in _configurations(manifest) for one in sequence(dig(each, "exemptions", "namespaces"))}
+
+
+def _configurations(manifest: Mapping[str, Any]) -> Iterator[Any]:
+    plugins = (one for one in map(mapping, sequence(manifest.get("plugins"))) if one.get("name") == "PodSecurity")
+    return (one.get("configuration") for one in plugins)
+
+
 RULES = (
+    OpeningRule(
+        code="GEN-CHG-747",
+        kinds=(ADMISSION,),
+        opens=Opens.ADMISSION,
+        gains=takes_more,
+        reason="once somebody brings it to the control plane, the API server lets in pods that it refused",
+        instead="a label of the one namespace that needs it: `pod-security.kubernetes.io/enforce`",
+        link="https://kubernetes.io/docs/tasks/configure-pod-container/enforce-standards-admission-controller/",
+    ),
     OpeningRule(
         code="GEN-CHG-759",
         kinds=(IN_CLUSTER, KUBELET),

@@ -98,8 +98,13 @@ def _packages(cluster: Cluster) -> Text:
 
 def _init(cluster: Cluster) -> Text:
     words, before, after = _endpoint(cluster)
-    text = _prose("init", first=Word(cluster.control_plane[0].name), words=words, before=before, after=after)
+    first = Word(cluster.control_plane[0].name)
+    text = _prose("init", first=first, words=words, admission=_admission(cluster), before=before, after=after)
     return joined((text, _prose("metrics-ports"))) if cluster.monitoring.prometheus else text
+
+
+def _admission(cluster: Cluster) -> Text:
+    return Text(ADMISSION) if cluster.kubernetes.pod_security != "privileged" else joined(())
 
 
 def _endpoint(cluster: Cluster) -> tuple[Text, Text, Text]:
@@ -146,6 +151,9 @@ JOINED = {
     "keepalived": KEEPALIVED,
     "external": Template(""),
 }
+ADMISSION = Template("""\
+sudo mkdir -p /etc/kubernetes/admission && sudo cp kubeadm/admission.yaml /etc/kubernetes/admission/config.yaml
+""")
 BALANCED = Template("; add each to the load balancer after its join")
 COPIED = Template("""\
 ssh root@{address} mkdir -p /etc/kubernetes/pki/etcd
@@ -161,6 +169,7 @@ def _join(cluster: Cluster) -> Text:
         "control",
         first=Word(first.name),
         copied=joined(Text(COPIED, address=Word(machine.address)) for machine in others),
+        admission=_admission(cluster),
         joined=Text(JOINED[cluster.kubernetes.endpoint.by]),
         words=Text(BALANCED) if cluster.kubernetes.endpoint.by == "external" else joined(()),
     )
