@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.backups import asked_days, targets
+from generator.checks.backups import targets
 from generator.checks.places import entries, human
 from generator.checks.retention import let_keep
 from generator.checks.tiers import OBJECTS, buckets, object_stores
@@ -11,7 +11,7 @@ from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
 from generator.model.restore_room import backups_of, store_holds
-from generator.model.retention import LATE_DAYS, bounded, kept_room, old_days
+from generator.model.retention import LATE_DAYS, asked_days, bounded, kept_room, old_days
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket
 

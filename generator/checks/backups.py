@@ -31,11 +31,6 @@ def targets(cluster: Cluster) -> Iterator[Target]:
             yield Target(at, backup, *known[backup.target.in_minio])
 
 
-def asked_days(backup: Backup, bucket: Bucket) -> int:
-    """Return for how many days the file asks to keep old versions: by the backup, or by the lock."""
-    return max(backup.keep_days, bucket.lock.days if bucket.lock else 0)
-
-
 @rule("GEN-BKP-001", "backups of stores that exist")
 def store_known(cluster: Cluster) -> Iterator[Finding]:
     """A backup copies a bucket of one of Ceph's object stores to MinIO. Only buckets can be copied: volumes and

@@ -31,6 +31,11 @@ def old_days(bucket: Bucket) -> int:
     return max(bucket.expire_versions, bucket.lock.days if bucket.lock else 0)
 
 
+def asked_days(backup: Backup, bucket: Bucket) -> int:
+    """Return for how many days the file asks to keep old versions: by the backup, or by the lock."""
+    return max(backup.keep_days, bucket.lock.days if bucket.lock else 0)
+
+
 def bounded(cluster: Cluster, backup: Backup) -> bool:
     """Tell whether what is gone from the source goes from the backup, too, once its days are over."""
     bucket = target_of(cluster, backup)
