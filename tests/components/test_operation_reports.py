@@ -118,6 +118,15 @@ def test_a_success_and_a_stop_are_told_as_what_they_are(pod: Pod) -> None:
     assert stopped.startswith(":x: backup on ml50 was stopped after 12 min\nstep mirror: ")
 
 
+@pytest.mark.parametrize(
+    ("via", "text"), [("mattermost", "a < b & `<!here>`"), ("slack", "a &lt; b &amp; `&lt;!here&gt;`")]
+)
+def test_what_an_operation_found_is_told_as_it_is(pod: Pod, via: str, text: str) -> None:
+    pod.settings["via"] = via
+    done = pod.run(TEXT="a < b & `<!here>`\nsecond line")
+    assert (done.returncode, pod.heard.taken) == (0, [f"{text}\nsecond line"])
+
+
 @pytest.mark.parametrize("failed", ["", "[{", '"[{\\"displayName\\": \\"mir', "{}", "null", "7"])
 def test_a_list_that_nobody_can_read_leaves_the_rest(pod: Pod, failed: str) -> None:
     assert pod.run(FAILURES=failed).returncode == 0
