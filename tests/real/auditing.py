@@ -88,7 +88,8 @@ def asked(folder: Path) -> Iterator[Asked]:
             account=one["user"]["username"].removeprefix(USER),
             verb=one["verb"],
             group=what.get("apiGroup", ""),
-            resource="/".join(filter(None, (what.get("resource"), what.get("subresource")))),
+            resource="/".join(filter(None, (what.get("resource"), what.get("subresource"))))
+            or str(one["requestURI"]).partition("?")[0],
             namespace=what.get("namespace", ""),
             name=what.get("name", ""),
             allowed=one["annotations"]["authorization.k8s.io/decision"] == "allow",
@@ -124,8 +125,10 @@ def _accounts(binding: Object) -> set[str]:
 
 
 def _rights(account: str, space: str, rule: Object) -> Iterator[Right]:
-    for group in rule["apiGroups"]:
-        for resource in rule["resources"]:
+    for path in rule.get("nonResourceURLs", ()):
+        yield from (Right(account, verb, "", path, space) for verb in rule["verbs"])
+    for group in rule.get("apiGroups", ()):
+        for resource in rule.get("resources", ()):
             for verb in rule["verbs"]:
                 yield Right(account, verb, group, resource, space, tuple(rule.get("resourceNames", ())))
 
