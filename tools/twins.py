@@ -68,7 +68,7 @@ GROUPS = (
     Group(120, ("test_twin_acceptance",)),
     Group(420, ("test_fleet_pods",)),
     Group(240, ("test_live_benchmarks",)),
-    Group(200, ("test_live_reports",)),
+    Group(230, ("test_live_reports",)),
     Group(280, ("test_live_volumes",)),
     Group(300, ("test_simulate",)),
 )

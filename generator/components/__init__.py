@@ -26,6 +26,7 @@ from generator.components.extras import definitions
 from generator.components.fleet import DEFINITION as FLEET
 from generator.components.gpu_care import DEFINITION as GPU_CARE
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
+from generator.components.health_report import DEFINITION as HEALTH_REPORT
 from generator.components.issuers import DEFINITION as ISSUERS
 from generator.components.jobs import PYTORCH, Jobs
 from generator.components.jobset import DEFINITION as JOBSET
@@ -113,6 +114,7 @@ CATALOGUE: dict[str, Definition] = {
         ETCD_BACKUP,
         NODE_OPERATIONS,
         GPU_CARE,
+        HEALTH_REPORT,
         ACCEPTANCE,
         FLEET,
         ZABBIX,

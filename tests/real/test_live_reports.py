@@ -20,6 +20,8 @@ from reference import load
 
 from generator.components import compose
 from generator.components.component import Component, Operation, Tier
+from generator.components.health_report import health_report
+from generator.components.health_report.names import NAME as HEALTH
 from generator.components.node_operations.templates import IMAGE
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.components.reports import reported, workflow_templates
@@ -87,9 +89,18 @@ class Site(Gen):
         """Wait until runs have ended and return what became of them."""
         return [self.one_ended(run) for run in runs]
 
-    def one_ended(self, run: str) -> Object:
+    def begin_plain(self, operation: str, space: str) -> str:
+        """Begin a run of an operation that is told nothing, and return its name."""
+        metadata = {"generateName": f"{operation}-", "namespace": space}
+        spec = {"workflowTemplateRef": {"name": operation}}
+        made = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
+        status, answer = self.api.request("POST", AT.replace(SPACE, space), made)
+        assert status == 201, answer
+        return str(answer["metadata"]["name"])
+
+    def one_ended(self, run: str, space: str = SPACE) -> Object:
         for _ in tries(90):
-            status: Object = (self.api.get(f"{AT}/{run}") or {}).get("status", {})
+            status: Object = (self.api.get(f"{AT.replace(SPACE, space)}/{run}") or {}).get("status", {})
             if status.get("finishedAt"):
                 return status
         raise AssertionError(status)
@@ -192,9 +203,9 @@ def cron_workflow(name: str, how: str) -> Object:
     }
 
 
-def webhook(site: Site, url: str) -> None:
+def webhook(site: Site, url: str, space: str = SPACE) -> None:
     """Let the Secret say where the webhook is."""
-    metadata = {"name": "operation-report", "namespace": SPACE}
+    metadata = {"name": "operation-report", "namespace": space}
     site.api.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"url": url}})
 
 
@@ -308,6 +319,30 @@ def test_the_controller_takes_every_operation(site: Site) -> None:
                 begin_and_forget(site, one)
 
 
+def test_the_report_of_health_is_told_as_its_first_step_wrote_it(site: Site) -> None:
+    """Of a cluster with one node of fifty, and nothing that Argo CD brought. The pod that tells reads no cluster."""
+    cluster = telling(load("ml50"))
+    (made,) = reported(cluster, [health_report(cluster)])
+    site.api.namespace(HEALTH)
+    webhook(site, site.heard.url, HEALTH)
+    for one in (*made.base, *made.objects):
+        if one["kind"] not in {"WorkflowTemplate", "CronWorkflow", "CiliumNetworkPolicy"}:
+            site.api.apply(one)
+    (template,) = workflow_templates(made)
+    site.api.apply(lighter(patched(made, template)))
+    await_template(site.api, HEALTH, HEALTH)
+    run = site.begin_plain(HEALTH, HEALTH)
+    assert site.one_ended(run, HEALTH)["phase"] == "Succeeded"
+    (said,) = [text for text in site.heard.taken if "need somebody" in text]
+    assert "*now*  Argo CD has no Application of ml50" in said
+    assert "*soon*  in the cluster file, and not joined: cp-1, cp-2, cp-3 and 47 more" in said
+    assert "etcd " in said
+    kept = site.api.get(f"/api/v1/namespaces/{HEALTH}/configmaps/{HEALTH}")
+    assert kept
+    assert said.splitlines()[0].endswith(kept["data"]["report.txt"].splitlines()[0])
+    assert TOKEN not in json.dumps(kept)
+
+
 def test_a_schedule_tells_only_what_failed(site: Site) -> None:
     """The schedules were made with all else: a minute has passed meanwhile."""
     runs = [run for name in SCHEDULES for run in site.scheduled(name)]
@@ -317,7 +352,8 @@ def test_a_schedule_tells_only_what_failed(site: Site) -> None:
 
 def begin_and_forget(site: Site, template: Object) -> None:
     """Begin a run that waits before its first step: the controller judges it all the same."""
-    name, asked = template["metadata"]["name"], template["spec"]["arguments"]["parameters"]
+    name = template["metadata"]["name"]
+    asked = template["spec"].get("arguments", {}).get("parameters", ())
     made = {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Workflow",
