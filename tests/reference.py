@@ -18,7 +18,11 @@ ROOT = Path(__file__).parent.parent
 
 def load(name: str) -> Cluster:
     """Read a reference cluster."""
-    file = f"clusters/{name}/cluster.yaml"
+    return decoded(f"clusters/{name}/cluster.yaml")
+
+
+def decoded(file: str) -> Cluster:
+    """Read a cluster file that is right, by its place in the tree."""
     cluster = decode(read((ROOT / file).read_bytes(), file))
     assert isinstance(cluster, Cluster), cluster
     return cluster

@@ -16,7 +16,7 @@ from auditing import audited, betrayed, stored, unused, written
 from messenger import TOKEN, Messenger, messenger
 from msgspec import structs
 from onenode.site import Gen, await_template, lighter
-from reference import load
+from reference import decoded, load
 
 from generator.components import compose
 from generator.components.component import Component, Operation, Tier
@@ -309,9 +309,13 @@ def test_a_handler_that_was_there_runs_as_before(site: Site) -> None:
 
 
 def test_the_controller_takes_every_operation(site: Site) -> None:
-    """Those of the reference clusters: the definition, and what the controller checks when a run begins."""
-    for name in ("ml50", "a30-bench", "gpu-serving"):
-        for component in compose(telling(load(name))):
+    """Those of the reference clusters, and of backups that none of these has: the definition, and what the controller
+    checks when a run begins.
+    """
+    clusters = {name: load(name) for name in ("ml50", "a30-bench", "gpu-serving")}
+    clusters |= {name: decoded(f"tests/wrong/valid/{name}.yaml") for name in ("volume-backup", "backup-elsewhere")}
+    for name, cluster in clusters.items():
+        for component in compose(telling(cluster)):
             for template in workflow_templates(component):
                 one = patched(component, template)
                 one["metadata"] |= {"namespace": SPACE, "name": f"{name}-{template['metadata']['name']}"}
