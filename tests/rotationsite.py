@@ -37,6 +37,7 @@ class Site:
         self.running, self.cluster = running, cluster
         self.hooks: dict[str, Callable[[], bool]] = {}
         self.subresource = ""
+        self.patience = 60.0
         self.declared = [secret for component in compose(cluster) for secret in component.secrets]
 
     def declare(self, name: str) -> list[Secret]:
@@ -93,7 +94,7 @@ class Site:
             running=self.running,
             family=as_begun(self.running, family(self.declared, name, stolen=stolen)),
             values=values or Values(None, {}, None),
-            waiting=Waiting(ends=time.monotonic() + 60.0, tell=waits, confirm=lambda: step("confirm")),
+            waiting=Waiting(ends=time.monotonic() + self.patience, tell=waits, confirm=lambda: step("confirm")),
             tell=step,
         )
         return work, said

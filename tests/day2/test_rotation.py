@@ -15,7 +15,7 @@ from rotationsite import USER, KilledError, Site, application, begin
 
 from generator.cli import run
 from generator.components.minio.metrics import token
-from generator.day2.rotation import syncs
+from generator.day2.rotation import rotating, syncs
 from generator.day2.rotation.family import family
 from generator.day2.rotation.plan import plan
 from generator.day2.rotation.readers import readers
@@ -49,6 +49,7 @@ class PlayedMinio:
 @pytest.fixture
 def site(tmp_path: Path, ml50: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LiveCluster, Site]]:
     monkeypatch.setattr(syncs, "POLL", 0.02)
+    monkeypatch.setattr(rotating, "TICK", 0.0)
     with living(tmp_path) as (cluster, running):
         found = begin(running, ml50, *SPACES)
         found.make(USER)

@@ -23,7 +23,7 @@ def new_values(secret: Secret, there: Mapping[str, bytes], values: Values) -> di
 
 def _asked(secret: Secret, values: Values) -> Iterator[tuple[str, bytes]]:
     for key in _asked_for(secret):
-        found = values.made(secret, key) if secret.source == "generated" else values.asked(secret, key)
+        found = values.asked(secret, key) if secret.source == "given" else values.made(secret, key)
         if found is not None:
             yield key, found
 
