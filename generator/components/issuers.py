@@ -45,12 +45,14 @@ def authority(
     *readers: str,
     signs: tuple[str, ...],
     loss: Literal["harmless", "outage"] = "outage",
+    turn: Turn | None = None,
 ) -> Secret:
     """Declare the CA of a few programs, with the Secrets of its namespace that it signs. With another key they are made
-    anew by a person: cert-manager does not do so by itself (cert-manager #2478), and until then they count.
+    anew by a person, or by `turn`: cert-manager does not do so by itself (cert-manager #2478), and until then they
+    count.
     """
     words = f"delete it; once it is there again, delete {' and '.join(signs)} as well, which it signed"
-    return structs.replace(signed(name, namespace, *readers, loss=loss, rotate=words), turn=None)
+    return structs.replace(signed(name, namespace, *readers, loss=loss, rotate=words), turn=turn)
 
 
 def issuers(cluster: Cluster) -> Component:

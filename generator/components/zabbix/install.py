@@ -47,6 +47,16 @@ from generator.model.monitoring import Zabbix
 
 CONFIGURED_ANEW = Turn(syncs=((DEFINITION.name, CONFIGURE),))
 """The Job of each sync tells Zabbix the value."""
+READER = "zabbix-reader"
+READER_ANEW = structs.replace(
+    CONFIGURED_ANEW,
+    way="delete",
+    deletes=f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{READER}",
+    still="Zabbix' reading of pods and nodes",
+)
+"""What is in a token is the account's id and the names of both (Kubernetes, pkg/serviceaccount/legacy.go): of the same
+account another Secret gets the same token.
+"""
 
 
 def install(cluster: Cluster) -> Component:
@@ -123,8 +133,10 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             source="in-cluster",
             by="zabbix",
             loss="harmless",
-            rotate="delete it: Kubernetes makes another; then sync `zabbix`",
+            rotate=f"delete ServiceAccount {READER}: Argo CD makes both again; then sync `zabbix`. Of the same account "
+            "Kubernetes makes the same token",
             readers=(CONFIGURE,),
+            turn=READER_ANEW,
         ),
         *(given(name) for name in used_media(settings)),
         *((copied_token(NAMESPACE, CONFIGURE, COMPLETE, turn=CONFIGURED_ANEW),) if reads_minio(cluster) else ()),
