@@ -122,7 +122,8 @@ class Site:
 
     def _sync(self, name: str, operation: Manifest) -> None:
         well = self.hooks.get(name, lambda: True)()
-        self._job(name, JOB_OF[name], well=well)
+        for job in JOBS_OF[name]:
+            self._job(name, job, well=well)
         phase = "Succeeded" if well else "Failed"
         state = {
             "operation": operation,
@@ -145,7 +146,7 @@ class Site:
         self.running.merge(f"{place}/{name}{self.subresource}", {"status": {"succeeded" if well else "failed": 1}})
 
 
-JOB_OF = {"minio": "minio-setup", "zabbix": "zabbix-configure"}
+JOBS_OF = {"minio": ("minio-setup",), "zabbix": ("zabbix-password", "zabbix-configure")}
 
 
 def application(name: str) -> Manifest:

@@ -55,7 +55,7 @@ class Played:
     def pod(self, name: str, owner: str, secret: str, made: str = MADE) -> None:
         kind, _, own = owner.partition("/")
         space, _, name = name.partition("/")
-        metadata = {"name": name, "namespace": space, "creationTimestamp": made}
+        metadata: dict[str, Any] = {"name": name, "namespace": space, "creationTimestamp": made}
         metadata |= {"ownerReferences": [{"apiVersion": "apps/v1", "kind": kind, "name": own, "uid": own}]}
         spec = {"containers": [{"name": "x", "envFrom": [{"secretRef": {"name": secret}}]}]}
         self.cluster.add({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
@@ -362,3 +362,53 @@ def test_a_plan_names_what_ends_restarts_and_proves(played: Played) -> None:
     hubble(played)
     values = plan(played.site.rotating(HUBBLE)[0], played.site.cluster).steps[0].what
     assert values == f"{HUBBLE} is deleted, and cilium makes it again by a Job of CronJob hubble-generate-certs"
+
+
+ADMIN = "zabbix/zabbix-admin"
+
+
+class PlayedZabbix:
+    """What Zabbix takes as Admin's password: its Job changes it, where it can sign in."""
+
+    def __init__(self, played: Played) -> None:
+        self.played, self.taken = played, "before"
+        played.secret(ADMIN, password="before")
+
+    def signs_in(self) -> bool:
+        held = self.played.held(ADMIN)
+        if self.taken not in held.values():
+            return False
+        self.taken = held["password"]
+        return True
+
+
+@pytest.mark.parametrize("stolen", [False, True])
+def test_a_password_that_takes_the_former_one_to_change_is_never_lost(*, played: Played, stolen: bool) -> None:
+    zabbix = PlayedZabbix(played)
+    played.site.hooks["zabbix"] = zabbix.signs_in
+    seen = set()
+    with played.site.synced("zabbix"):
+        for moment in (*range(1, 9), None):
+            with suppress(KilledError):
+                played.site.rotating(ADMIN, killed_at=moment, stolen=stolen)[0].run()
+            assert zabbix.taken in played.held(ADMIN).values(), moment
+            seen.add(zabbix.taken)
+    assert played.held(ADMIN) == {"password": zabbix.taken}
+    assert len(seen) > 1
+
+
+def test_the_name_of_a_user_stays(played: Played) -> None:
+    """Of a database it is the owner of all tables."""
+    name, copy = "zabbix/zabbix-database", "zabbix-backup/zabbix-database"
+    for one in (name, copy):
+        played.secret(one, username="u", password="before")
+    for one in ("StatefulSet/zabbix-database", "Deployment/zabbix-server", "Deployment/zabbix-web"):
+        played.workload(f"zabbix/{one}")
+    work = played.site.rotating(name)[0]
+    assert plan(work, played.site.cluster).steps[0].what == f"password of {name}: a random value"
+    with played.site.synced("zabbix"):
+        work.run()
+    held = played.held(name)
+    assert held == played.held(copy)
+    assert held["username"] == "u"
+    assert held["password"] != "before"

@@ -16,6 +16,7 @@ from generator.components.zabbix.names import (
     COMPLETE,
     CONFIGURE,
     DATABASE,
+    FORMER,
     HEARTBEAT,
     NAMESPACE,
     PASSWORD,
@@ -113,8 +114,15 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             keys=("username", "password"),
             source="generated",
             loss="outage",
-            rotate=f"ALTER USER in the database first, then replace it and restart {SERVER} and {WEB}",
+            rotate=f"replace the password and its copy, then restart {DATABASE}, which takes it at its start, {SERVER} "
+            f"and {WEB}",
             readers=(DATABASE, SERVER, WEB),
+            turn=Turn(
+                keeps=("username",),
+                restarts=(f"StatefulSet/{DATABASE}", f"Deployment/{SERVER}", f"Deployment/{WEB}"),
+                proof=CONFIGURED_ANEW.syncs,
+                still="Zabbix, until its database and what reads it have begun anew,",
+            ),
         ),
         Secret(
             name=ADMIN,
@@ -122,8 +130,9 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             keys=("password",),
             source="generated",
             loss="harmless",
-            rotate="change the password of the user Admin in Zabbix first, then replace it",
+            rotate=f"replace it, with the former one in {FORMER}, then sync `zabbix`",
             readers=(PASSWORD, CONFIGURE),
+            turn=Turn(former={"password": FORMER}, handed=True, syncs=((DEFINITION.name, PASSWORD),)),
         ),
         *((reader(),) if settings.heartbeat else ()),
         Secret(

@@ -8,6 +8,7 @@ from msgspec import Struct
 from generator.components.component import Secret, Turn
 from generator.day2.rotation.family import Family
 from generator.day2.rotation.made_again import jobless
+from generator.day2.rotation.new_values import replaced
 from generator.day2.rotation.readers import readers
 from generator.day2.rotation.rotating import Rotating, done_steps, existing, origin
 from generator.day2.rotation.syncs import obstacle
@@ -91,7 +92,7 @@ def _values(work: Rotating) -> str:
     if turn.way != "replace":
         return _made_again(origin, turn)
     what = "the value that is given" if origin.source == "given" else "a random value"
-    changed = ", ".join(key for key in origin.keys if key not in origin.known)
+    changed = ", ".join((*replaced(origin), *origin.computed))
     counts = "until the new one is taken" if turn.handed else "and counts as well"
     kept = f"; the former stays in {', '.join(former.values())} {counts}" if former else ""
     return f"{changed} of {origin.full_name}: {what}{kept}"
