@@ -8,6 +8,7 @@ import shutil
 import ssl
 import tempfile
 import threading
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from reference import ROOT
 from rotationsite import KilledError, Site
+from test_minio_drives import eventually
 
 from generator.components.component import Turn
 from generator.day2.rotation import syncs
@@ -186,3 +188,45 @@ def test_the_api_server_calls_a_webhook_by_its_new_certificate(
             assert UNCALLED not in running.tried(*secret.turn.asks)
     finally:
         kubelet.stop()
+
+
+NAMESPACE = "/api/v1/namespaces/token"
+ACCOUNT, SECRET = f"{NAMESPACE}/serviceaccounts/reader", f"{NAMESPACE}/secrets/reader-token"
+
+
+def made(running: RunningCluster) -> str:
+    """Make the account and its Secret as Git has them, and return the token that comes."""
+    running.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "token"}})
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "reader"}}
+    running.create(f"{NAMESPACE}/serviceaccounts", account)
+    metadata = {"name": "reader-token", "annotations": {"kubernetes.io/service-account.name": "reader"}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token", "metadata": metadata}
+    running.create(f"{NAMESPACE}/secrets", secret)
+    eventually("there is a token", lambda: "token" in held(running))
+    return held(running)["token"]
+
+
+def held(running: RunningCluster) -> dict[str, str]:
+    return dict((running.get(SECRET) or {}).get("data", {}))
+
+
+def counts(running: RunningCluster, token: str) -> bool:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "metadata": {}}
+    spec = {"token": b64decode(token).decode()}
+    asked = running.create("/apis/authentication.k8s.io/v1/tokenreviews", review | {"spec": spec}) or {}
+    return bool(asked["status"].get("authenticated"))
+
+
+def test_of_the_same_account_a_secret_gets_the_same_token(running: RunningCluster) -> None:
+    """Why the account is deleted, and not the Secret alone: what Kubernetes' own controllers do."""
+    first = made(running)
+    assert counts(running, first)
+    running.delete(SECRET)
+    assert made(running) == first
+    assert counts(running, first)
+    running.delete(ACCOUNT)
+    eventually("the Secret goes with its account", lambda: not held(running))
+    other = made(running)
+    assert other != first
+    eventually("the former one does not count", lambda: not counts(running, first))
+    assert counts(running, other)

@@ -105,7 +105,7 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
     """Yield the Secrets that Rook and cert-manager make: nobody has to give them. The one of the monitors is Ceph's
     identity, and with encrypted disks the monitors hold the disks' keys: keep a copy outside the cluster.
     """
-    rotation = "spec.security.cephx.{} of the CephCluster (keyRotationPolicy, keyGeneration)"
+    rotation = "by a commit: a higher keyGeneration in spec.security.cephx.{} of the CephCluster; see operations.md"
     monitors = ("ceph-secret", "ceph-username", "fsid", "mon-secret")
     yield Secret(
         name="rook-ceph-mon",
