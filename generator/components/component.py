@@ -86,9 +86,10 @@ class Turn(Struct, frozen=True, kw_only=True):
     counts at a time, and the Job of `syncs` needs the former to have the new one taken. `syncs` are Applications,
     each with the Job that a sync of it runs and that reads the Secret; `proof` those that show at the end that the
     new value counts. `restarts` are workloads of its namespace ("Deployment/name") that read it only when they
-    start, `together` StatefulSets whose pods must do so all at once. `trusted` are objects ("plural/name") that
-    name its `ca.crt`, `asks` a collection and what may be made there only while somebody answers by it. `still`
-    says what does not go on between its first step and its last, empty for nothing.
+    start, `together` StatefulSets whose pods must do so all at once. `taken` is the one of these of which an init
+    container, named beside it, has the new value taken. `trusted` are objects ("plural/name") that name its
+    `ca.crt`, `asks` a collection and what may be made there only while somebody answers by it. `still` says what
+    does not go on between its first step and its last, empty for nothing.
     """
 
     way: Literal["replace", "empty", "delete"] = "replace"
@@ -101,6 +102,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     syncs: tuple[tuple[str, str], ...] = ()
     restarts: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
+    taken: tuple[str, str] | None = None
     trusted: tuple[str, ...] = ()
     asks: tuple[str, Manifest] | None = None
     proof: tuple[tuple[str, str], ...] = ()

@@ -10,6 +10,8 @@ from generator.model.monitoring import Zabbix
 
 DATA = "/var/lib/postgresql/data"
 SCRIPTS = "/etc/zabbix-database"
+TAKES = "password"
+"""The container that gives the database's user the password of the Secret."""
 # The user of PostgreSQL's own image.
 USER = 999
 
@@ -60,7 +62,7 @@ def password(server: Manifest) -> Manifest:
     """Return what gives the database's user the password of the Secret, before the server begins."""
     of_server = ("image", "env", "resources", "securityContext")
     return {
-        "name": "password",
+        "name": TAKES,
         **{key: server[key] for key in of_server},
         "command": ["sh", f"{SCRIPTS}/{SET_PASSWORD}"],
         "volumeMounts": [*server["volumeMounts"], {"name": "script", "mountPath": SCRIPTS, "readOnly": True}],

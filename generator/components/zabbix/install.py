@@ -9,7 +9,7 @@ from generator.components.minio.metrics import copied_token
 from generator.components.static import read_objects
 from generator.components.zabbix import DEFINITION
 from generator.components.zabbix.agents import agent_map, agents
-from generator.components.zabbix.database import stateful_set, storage_class
+from generator.components.zabbix.database import TAKES, stateful_set, storage_class
 from generator.components.zabbix.names import (
     ADMIN,
     AGENTS,
@@ -119,6 +119,7 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             readers=(DATABASE, SERVER, WEB),
             turn=Turn(
                 keeps=("username",),
+                taken=(f"StatefulSet/{DATABASE}", TAKES),
                 restarts=(f"StatefulSet/{DATABASE}", f"Deployment/{SERVER}", f"Deployment/{WEB}"),
                 proof=CONFIGURED_ANEW.syncs,
                 still="Zabbix, until its database and what reads it have begun anew,",

@@ -12,6 +12,7 @@ from generator.day2.rotation.new_values import replaced
 from generator.day2.rotation.readers import readers
 from generator.day2.rotation.rotating import Rotating, done_steps, existing, origin
 from generator.day2.rotation.syncs import obstacle
+from generator.day2.rotation.workloads import untaken
 from generator.live.running import RunningCluster
 from generator.live.secret_objects import values_of
 from generator.live.secret_state import set_at
@@ -81,6 +82,9 @@ def _waiting(running: RunningCluster, cluster: Cluster, family: Family, *, begun
         if not begun and one.namespace not in teams and any(theirs.get(key) != held.get(key) for key in one.keys):
             yield f"{one.full_name} does not hold what {family.origin.full_name} holds: `gen bootstrap` tells more"
     if why := jobless(running, family.origin, family.turn):
+        yield why
+    taken = family.turn.taken
+    if taken and (why := untaken(running, family.origin.namespace, *taken)):
         yield why
     for name in dict.fromkeys(name for name, _ in (*family.turn.syncs, *family.syncs_of_copies, *family.turn.proof)):
         if why := obstacle(running, name):

@@ -35,6 +35,16 @@ def end_together(running: RunningCluster, namespace: str, workload: str, since: 
     return running.get(_place(namespace, workload)) is not None
 
 
+def untaken(running: RunningCluster, namespace: str, workload: str, container: str) -> str:
+    """Say why a workload would not take a new value when it starts: gen of another time made it."""
+    found = running.get(_place(namespace, workload))
+    first = sequence(dig(found or {}, "spec", "template", "spec", "initContainers"))
+    if found is None or any(dig(one, "name") == container for one in first):
+        return ""
+    missing = f"{workload} in {namespace} has no init container {container}, which has the new value taken"
+    return f"{missing}: `gen render`, commit, and sync it first"
+
+
 def unready(running: RunningCluster, namespace: str, workload: str) -> str:
     """Say how many pods of a Deployment or StatefulSet are well while not all of them are."""
     found = running.get(_place(namespace, workload))
