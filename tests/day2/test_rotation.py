@@ -296,7 +296,7 @@ def test_a_job_that_fails_ends_it_before_any_copy_changes(site: tuple[LiveCluste
     ("name", "why"),
     [
         ("rook-csi-rbd-node", "rook-csi-rbd-node: .* it takes more than a new value; by hand: "),
-        ("rook-ceph-mon", "data is lost with its values; by hand: spec.security"),
+        ("rook-ceph-mon", "data is lost with its values; by hand: by a commit: "),
         ("site-ca", "data is lost with its values; by hand: give the new CA"),
         ("minio-user-backup-writr", "declares no Secret .*did you mean `minio-user-backup-writer`"),
         ("minio/minio-user-backup", "did you mean `minio/minio-user-backup-writer`"),

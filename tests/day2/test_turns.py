@@ -395,6 +395,13 @@ def test_a_password_that_takes_the_former_one_to_change_is_never_lost(*, played:
     assert len(seen) > 1
 
 
+def test_of_one_that_is_handed_over_nothing_stands_still(played: Played) -> None:
+    PlayedZabbix(played)
+    found = plan(played.site.rotating(ADMIN)[0], played.site.cluster)
+    assert (found.still, [one.step for one in found.steps]) == ("", ["values", "sync", "copies", "former"])
+    assert found.steps[0].what.endswith("the former stays in formerPassword until the new one is taken")
+
+
 def test_the_name_of_a_user_stays(played: Played) -> None:
     """Of a database it is the owner of all tables."""
     name, copy = "zabbix/zabbix-database", "zabbix-backup/zabbix-database"

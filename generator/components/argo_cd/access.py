@@ -113,7 +113,7 @@ def cache(cluster: Cluster) -> Turn:
 
 SIGNS_ANEW = Turn(
     restarts=("Deployment/argocd-server",),
-    still="whoever is logged in, and every token of an account or a project: each was signed with the former key, and",
+    still="every session, and every token of an account or a project, that was made before",
 )
 """The settings are read again with the Secret (v3.5.3: util/session, KeyFunc), what encrypts cookies at the start."""
 

@@ -61,8 +61,8 @@ def _still(of: Family) -> str:
     """Return what does not go on meanwhile. Who reads a user's keys is known of copies alone."""
     if of.turn.way == "delete" and not of.turn.still:
         return "the start of pods that mount it, or the host whose certificate it is,"
-    unseen = of.stolen or not of.copies
-    return "what still has the former value" if of.turn.former and unseen else of.turn.still
+    unseen, both = of.stolen or not of.copies, of.turn.former and not of.turn.handed
+    return "what still has the former value" if both and unseen else of.turn.still
 
 
 def age(since: datetime | None) -> int | None:
@@ -105,9 +105,10 @@ def _values(work: Rotating) -> str:
 def _made_again(secret: Secret, turn: Turn) -> str:
     if turn.way == "empty":
         return f"{secret.full_name} is emptied, and {secret.by} fills it"
-    gone = f"{_object(turn.deletes)}, which it is made for," if turn.deletes else secret.full_name
-    by = f"by a Job of CronJob {turn.job}" if turn.job else ""
-    return f"{gone} is deleted, and {secret.by} makes {'both' if turn.deletes else 'it'} again {by}".rstrip()
+    if turn.deletes:
+        return f"{_object(turn.deletes)}, which it is made for, is deleted; Argo CD makes it again, and with it comes another one"
+    by = f" by a Job of CronJob {turn.job}" if turn.job else ""
+    return f"{secret.full_name} is deleted, and {secret.by} makes it again{by}"
 
 
 def _object(path: str) -> str:
