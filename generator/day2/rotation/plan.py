@@ -106,7 +106,7 @@ def _made_again(secret: Secret, turn: Turn) -> str:
     if turn.way == "empty":
         return f"{secret.full_name} is emptied, and {secret.by} fills it"
     if turn.deletes:
-        return f"{_object(turn.deletes)}, which it is made for, is deleted; Argo CD makes it again, and with it comes another one"
+        return f"{_object(turn.deletes)}, which it is made for, is deleted; with the next one comes another"
     by = f" by a Job of CronJob {turn.job}" if turn.job else ""
     return f"{secret.full_name} is deleted, and {secret.by} makes it again{by}"
 
