@@ -2,9 +2,11 @@
 played.
 """
 
+import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -422,3 +424,19 @@ def test_the_name_of_a_user_stays(played: Played) -> None:
     assert held == played.held(copy)
     assert held["username"] == "u"
     assert held["password"] != "before"
+
+
+def test_what_begins_anew_begins_in_a_later_second(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster's clock counts seconds: of a pod of the same one nobody could tell what it read."""
+    monkeypatch.setattr(rotating, "TICK", 1.1)
+    at: list[float] = []
+    played.secret(REDIS, auth="before")
+    played.workload("argocd/Deployment/argocd-server")
+
+    def restarted(one: dict[str, Any]) -> None:
+        if one["kind"] in {"Secret", "Deployment"}:
+            at.append(time.monotonic())
+
+    played.cluster.reacts.append(restarted)
+    played.run(REDIS, lambda: None)
+    assert max(later - earlier for earlier, later in pairwise(at)) > 1.0
