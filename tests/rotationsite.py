@@ -37,6 +37,7 @@ class Site:
         self.running, self.cluster = running, cluster
         self.hooks: dict[str, Callable[[], bool]] = {}
         self.subresource = ""
+        self.patience = 60.0
         self.declared = [secret for component in compose(cluster) for secret in component.secrets]
 
     def declare(self, name: str) -> list[Secret]:
@@ -93,7 +94,7 @@ class Site:
             running=self.running,
             family=as_begun(self.running, family(self.declared, name, stolen=stolen)),
             values=values or Values(None, {}, None),
-            waiting=Waiting(ends=time.monotonic() + 60.0, tell=waits, confirm=lambda: step("confirm")),
+            waiting=Waiting(ends=time.monotonic() + self.patience, tell=waits, confirm=lambda: step("confirm")),
             tell=step,
         )
         return work, said
@@ -121,7 +122,8 @@ class Site:
 
     def _sync(self, name: str, operation: Manifest) -> None:
         well = self.hooks.get(name, lambda: True)()
-        self._job(name, JOB_OF[name], well=well)
+        for job in JOBS_OF[name]:
+            self._job(name, job, well=well)
         phase = "Succeeded" if well else "Failed"
         state = {
             "operation": operation,
@@ -144,7 +146,7 @@ class Site:
         self.running.merge(f"{place}/{name}{self.subresource}", {"status": {"succeeded" if well else "failed": 1}})
 
 
-JOB_OF = {"minio": "minio-setup", "zabbix": "zabbix-configure"}
+JOBS_OF = {"minio": ("minio-setup",), "zabbix": ("zabbix-password", "zabbix-configure")}
 
 
 def application(name: str) -> Manifest:

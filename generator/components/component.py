@@ -79,17 +79,33 @@ class Computed(Struct, frozen=True, kw_only=True):
 class Turn(Struct, frozen=True, kw_only=True):
     """How `gen secret rotate` gives a Secret another value, where a person need not do it by the words of `rotate`.
 
-    `way`: its values are replaced, or it is deleted and who made it makes it again. `former` says in which other key
-    the value of a key stays while both count; without one the former ends as soon as the new one is known. `syncs` are
-    Applications, each with the Job that a sync of it runs and that reads the Secret; `restarts` workloads of its
-    namespace ("Deployment/name") that read it only when they start. `still` says what does not go on between its first
-    step and its last, empty for nothing.
+    `way`: its values are replaced, or it is emptied, and who made them fills it, or it is deleted, and made again.
+    `keeps` are keys whose values stay. `deletes` is the path of what is deleted in its place, `job` the CronJob of
+    its namespace that makes it; `signs` are Secrets there that it signs. `former` says in which other key the value
+    of a key stays while both count; without one the former ends as soon as the new one is known. With `handed` one
+    counts at a time, and the Job of `syncs` needs the former to have the new one taken. `syncs` are Applications,
+    each with the Job that a sync of it runs and that reads the Secret; `proof` those that show at the end that the
+    new value counts. `restarts` are workloads of its namespace ("Deployment/name") that read it only when they
+    start, `together` StatefulSets whose pods must do so all at once. `taken` is the one of these of which an init
+    container, named beside it, has the new value taken. `trusted` are objects ("plural/name") that name its
+    `ca.crt`, `asks` a collection and what may be made there only while somebody answers by it. `still` says what
+    does not go on between its first step and its last, empty for nothing.
     """
 
-    way: Literal["replace", "delete"] = "replace"
+    way: Literal["replace", "empty", "delete"] = "replace"
+    keeps: tuple[str, ...] = ()
+    deletes: str = ""
+    job: str = ""
+    signs: tuple[str, ...] = ()
     former: Mapping[str, str] = {}
+    handed: bool = False
     syncs: tuple[tuple[str, str], ...] = ()
     restarts: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
+    taken: tuple[str, str] | None = None
+    trusted: tuple[str, ...] = ()
+    asks: tuple[str, Manifest] | None = None
+    proof: tuple[tuple[str, str], ...] = ()
     still: str = ""
 
 

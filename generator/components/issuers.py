@@ -45,12 +45,14 @@ def authority(
     *readers: str,
     signs: tuple[str, ...],
     loss: Literal["harmless", "outage"] = "outage",
+    turn: Turn | None = None,
 ) -> Secret:
     """Declare the CA of a few programs, with the Secrets of its namespace that it signs. With another key they are made
-    anew by a person: cert-manager does not do so by itself (cert-manager #2478), and until then they count.
+    anew by a person, or by `turn`: cert-manager does not do so by itself (cert-manager #2478), and until then they
+    count.
     """
     words = f"delete it; once it is there again, delete {' and '.join(signs)} as well, which it signed"
-    return structs.replace(signed(name, namespace, *readers, loss=loss, rotate=words), turn=None)
+    return structs.replace(signed(name, namespace, *readers, loss=loss, rotate=words), turn=turn)
 
 
 def issuers(cluster: Cluster) -> Component:
@@ -108,14 +110,16 @@ def given_ca(secret: str) -> Secret:
         keys=("tls.crt", "tls.key"),
         source="given",
         loss="data",
-        rotate="give the new CA and its key, have both trusted until every certificate is renewed",
+        rotate="give the new CA and its key, have both trusted until every certificate is renewed: see operations.md",
         readers=("cert-manager",),
     )
 
 
 def own_ca() -> Secret:
     """Declare the CA that is made here. Lost, all that trust it must be told of a new one."""
-    rotate = "delete it: a new CA is made, and every certificate must be renewed and the new CA trusted"
+    rotate = (
+        "delete it: a new CA is made, and every certificate must be renewed and the new CA trusted: see operations.md"
+    )
     return signed(OWN_CA, NAMESPACE, "cert-manager", loss="data", rotate=rotate, by="issuers")
 
 

@@ -6,7 +6,7 @@ from generator.components.component import Chart, Component, Ignore, Manifest, N
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.jobs import OPERATORS_OWN, JobKind, operator_leaves, plain
 from generator.components.operated import Api
-from generator.components.parts import apart, injected_ca, resources
+from generator.components.parts import NO_POD, apart, injected_ca, resources, webhooks_anew
 from generator.components.volcano import GANG
 from generator.model.cluster import Cluster
 from generator.model.gpus import VENDOR
@@ -34,6 +34,13 @@ _PARALLEL = "job.template.spec.?parallelism.orValue(1)"
 _NEEDED = f"job.template.spec.?completions.orValue({_PARALLEL})"
 _PODS = f"({_NEEDED} < {_PARALLEL} ? {_NEEDED} : {_PARALLEL})"
 _OURS = f"{plain('job.template')} && {plain('job.template.spec.template')}"
+ASKED: Manifest = {
+    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    "kind": "JobSet",
+    "metadata": {"name": "asked"},
+    "spec": {"replicatedJobs": [{"name": "x", "template": {"spec": {"template": {"spec": NO_POD}}}}]},
+}
+"""What its webhooks let pass, once they answer."""
 DEMANDS = {
     f"{_GPU_JOBS}.map(job, job.?replicas.orValue(1)).sum() < 2":
     "let one Job of the JobSet ask for GPUs, and give it as many pods as are needed (parallelism): the pods of two Jobs"
@@ -113,6 +120,15 @@ def certificate(cluster: Cluster) -> Secret:
         loss="harmless",
         rotate=f"delete its data and restart Deployment {name}-controller: JobSet makes a new one",
         readers=(f"Deployment {name}-controller",),
+        turn=webhooks_anew(
+            "JobSet",
+            f"{name}-controller",
+            trusted=(
+                "validatingwebhookconfigurations/jobset-validating-webhook-configuration",
+                "mutatingwebhookconfigurations/jobset-mutating-webhook-configuration",
+            ),
+            asks=("/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets", ASKED),
+        ),
     )
 
 

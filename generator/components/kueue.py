@@ -18,7 +18,7 @@ from generator.components.component import Chart, Component, Ignore, Manifest, N
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.jobs import JOB, SERVICES, Jobs
 from generator.components.operated import OWN, Api, Named, Names, OperatedKind
-from generator.components.parts import injected_ca, spread
+from generator.components.parts import injected_ca, spread, webhooks_anew
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, sequence, spots
@@ -54,6 +54,13 @@ QUEUE = f"{PREFIX}queue-name"
 """The label of a job; its value is the LocalQueue that it starts through."""
 PRIORITY = f"{PREFIX}priority-class"
 """The label of a job; its value is the class that orders it in its queue and in preemption."""
+ASKED: Manifest = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "ResourceFlavor",
+    "metadata": {"name": "asked"},
+    "spec": {},
+}
+"""What its webhooks let pass, once they answer."""
 QUOTAS: Names = (
     ("Cohort", "spec.cohort"),
     ("Cohort", "spec.cohortName"),
@@ -220,6 +227,7 @@ def certificate(cluster: Cluster) -> Secret:
     """Declare what Kueue makes for its webhooks; the chart emits it empty."""
     release, namespace = release_of(cluster, "kueue", NAMESPACE)
     name = fullname(release, "kueue")
+    kinds = ("localqueues", "clusterqueues", "workloads", "cohorts", "multikueueclusters")
     return Secret(
         name=f"{name}-webhook-server-cert",
         namespace=namespace,
@@ -229,6 +237,16 @@ def certificate(cluster: Cluster) -> Secret:
         loss="harmless",
         rotate=f"delete its data and restart Deployment {name}-controller-manager: Kueue makes a new one",
         readers=(f"Deployment {name}-controller-manager",),
+        turn=webhooks_anew(
+            "Kueue",
+            f"{name}-controller-manager",
+            trusted=(
+                f"validatingwebhookconfigurations/{name}-validating-webhook-configuration",
+                f"mutatingwebhookconfigurations/{name}-mutating-webhook-configuration",
+                *(f"customresourcedefinitions/{kind}.kueue.x-k8s.io" for kind in kinds),
+            ),
+            asks=("/apis/kueue.x-k8s.io/v1beta2/resourceflavors", ASKED),
+        ),
     )
 
 

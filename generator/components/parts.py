@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from generator.components.common import API_PORT
-from generator.components.component import Ignore, Manifest
+from generator.components.component import Ignore, Manifest, Turn
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.text import Taint
@@ -14,6 +14,8 @@ UNPRIVILEGED: Manifest = {
     "capabilities": {"drop": ["ALL"]},
     "readOnlyRootFilesystem": True,
 }
+NO_POD: Manifest = {"restartPolicy": "Never", "containers": [{"name": "x", "image": "example.org/x:1"}]}
+"""A pod that is judged and never made."""
 
 
 def pod_security(user: int, **more: int | str) -> Manifest:
@@ -33,6 +35,21 @@ def injected_ca(*kinds: str) -> tuple[Ignore, ...]:
     bundle = (".webhooks[]?.clientConfig.caBundle",)
     return tuple(
         Ignore(group=group, kind=kind, expressions=bundle) for group, kind in (one.split("/") for one in kinds)
+    )
+
+
+def webhooks_anew(called: str, deployment: str, trusted: tuple[str, ...], asks: tuple[str, Manifest]) -> Turn:
+    """Return how a program, as it is `called`, is given another certificate for its webhooks. All that make one for
+    themselves do it with open-policy-agent/cert-controller (v0.16.0: rotator.go): it watches the Secret, fills it
+    once it is empty, whichever replica is first, and writes who signed it into what is `trusted`. The pods serve it
+    as soon as they have it mounted: kubelet mounts it within minutes, or when they start.
+    """
+    return Turn(
+        way="empty",
+        restarts=(f"Deployment/{deployment}",),
+        trusted=trusted,
+        asks=asks,
+        still=f"what the webhooks of {called} judge, as new jobs of teams, until its new pods are ready,",
     )
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from generator.components.closed import DNS, Controller, closed, port_of, prometheus
 from generator.components.common import CLUSTER_ROLES, fullname, release_of, replicas
-from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.issuers import authority, signed
 from generator.components.kube_prometheus_stack import PROMETHEUS_PORT, prometheus_url
@@ -151,9 +151,11 @@ def values(cluster: Cluster) -> Manifest:
 def certificates(name: str, namespace: str) -> tuple[Secret, ...]:
     """Declare what cert-manager makes: a CA of its own, and what the adapter shows to the API server."""
     reader = f"Deployment {name}"
+    still = "the scaling of services by metrics, until the adapter's new pods are ready,"
+    turn = Turn(way="delete", signs=(name,), restarts=(f"Deployment/{name}",), still=still)
     return (
         signed(name, namespace, reader),
-        authority(f"{name}-root-cert", namespace, reader, signs=(name,), loss="harmless"),
+        authority(f"{name}-root-cert", namespace, reader, signs=(name,), loss="harmless", turn=turn),
     )
 
 

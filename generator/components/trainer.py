@@ -8,7 +8,7 @@ from generator.components.component import Chart, Component, Ignore, Manifest, N
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
 from generator.components.jobs import JobKind, operator_leaves
 from generator.components.operated import OWN, Api, Named, OperatedKind
-from generator.components.parts import apart, injected_ca, resources
+from generator.components.parts import apart, injected_ca, resources, webhooks_anew
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
@@ -29,6 +29,13 @@ RELEASE = "kubeflow-trainer"
 GROUP = "trainer.kubeflow.org"
 MANAGER = {"app.kubernetes.io/name": "kubeflow-trainer", "app.kubernetes.io/component": "manager"}
 WEBHOOK_PORT, METRICS_PORT = 9443, 8443
+ASKED: Manifest = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainJob",
+    "metadata": {"name": "asked"},
+    "spec": {"runtimeRef": {"name": "asked"}},
+}
+"""What its webhooks judge, once they answer."""
 DEMANDS = {
     "object.spec.runtimeRef.?kind.orValue('ClusterTrainingRuntime') != 'ClusterTrainingRuntime'"
     " || object.spec.?trainer.?image.hasValue()":
@@ -108,6 +115,15 @@ def certificate(cluster: Cluster) -> Secret:
         loss="harmless",
         rotate=f"delete its data and restart Deployment {name}-controller-manager: Trainer makes a new one",
         readers=(f"Deployment {name}-controller-manager",),
+        turn=webhooks_anew(
+            "Trainer",
+            f"{name}-controller-manager",
+            trusted=(
+                "validatingwebhookconfigurations/validator.trainer.kubeflow.org",
+                "mutatingwebhookconfigurations/defaulter.trainer.kubeflow.org",
+            ),
+            asks=("/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs", ASKED),
+        ),
     )
 
 

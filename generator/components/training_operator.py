@@ -6,7 +6,7 @@ from generator.components.component import Component, Ignore, Manifest, Namespac
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.jobs import OPERATORS_OWN, RUN_POLICY, JobKind, operator_leaves, plain
 from generator.components.operated import Api
-from generator.components.parts import UNPRIVILEGED, injected_ca, pod_security, resources
+from generator.components.parts import NO_POD, UNPRIVILEGED, injected_ca, pod_security, resources, webhooks_anew
 from generator.components.volcano import SCHEDULER
 from generator.model.cluster import Cluster
 
@@ -45,6 +45,13 @@ OPERATOR = Controller(
     metrics=(8080,),
 )
 GROUP = "kubeflow.org"
+ASKED: Manifest = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "TFJob",
+    "metadata": {"name": "asked"},
+    "spec": {"tfReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": NO_POD}}}},
+}
+"""What its webhook lets pass, once it answers."""
 DEMANDS = {
     f"object.spec.tfReplicaSpecs.all(name, {plain('object.spec.tfReplicaSpecs[name].template')})": OPERATORS_OWN,
     **RUN_POLICY,
@@ -92,6 +99,12 @@ def certificate() -> Secret:
         loss="harmless",
         rotate="delete its data and restart Deployment training-operator: it makes a new one",
         readers=("Deployment training-operator",),
+        turn=webhooks_anew(
+            "the operator",
+            "training-operator",
+            trusted=("validatingwebhookconfigurations/validator.training-operator.kubeflow.org",),
+            asks=("/apis/kubeflow.org/v1/namespaces/default/tfjobs", ASKED),
+        ),
     )
 
 

@@ -101,6 +101,11 @@ class RunningCluster:
         answer = self.api.ask(Request(path=path, method="POST", body=manifest))
         return None if answer.status == 409 else self._good(answer, f"create in {path}")
 
+    def tried(self, path: str, manifest: Manifest) -> str:
+        """Return what the server says against making an object in a collection, "" where it would; it makes none."""
+        answer = self.api.ask(Request(path=f"{path}?dryRun=All", method="POST", body=manifest))
+        return "" if answer.good else answer.message
+
     def together(self, requests: Sequence[Request]) -> Iterator[Manifest | None]:
         """Yield what many requests at once are answered, in their order; None where there is no such object."""
         for request, answer in zip(requests, self.api.ask_all(requests), strict=True):

@@ -74,7 +74,9 @@ def test_no_secret_holds_anything(ml50: Cluster) -> None:
 
 def test_every_secret_that_is_read_is_declared(ml50: Cluster, a30: Cluster) -> None:
     for cluster in (ml50, with_zabbix(a30), with_zabbix(ml50, alerts=())):
-        declared = {(one.name, key) for one in made(cluster).secrets for key in one.keys}
+        secrets = made(cluster).secrets
+        declared = {(one.name, key) for one in secrets for key in one.keys}
+        declared |= {(one.name, key) for one in secrets if one.turn for key in one.turn.former.values()}
         read = set(secrets_in(list(pods(cluster).values())))
         assert read <= declared
         assert {name for name, _ in declared} - {name for name, _ in read} <= {"zabbix-tls"}
@@ -192,6 +194,18 @@ def test_the_database_is_kept(ml50: Cluster) -> None:
     assert database["spec"]["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
 
 
+def test_the_database_takes_the_password_of_the_secret_before_it_begins(ml50: Cluster) -> None:
+    spec = pods(ml50)["zabbix-database"]
+    (first,), (server,) = spec["initContainers"], spec["containers"]
+    assert (first["image"], first["env"], first["resources"]) == (server["image"], server["env"], server["resources"])
+    assert [*server["volumeMounts"], first["volumeMounts"][-1]] == first["volumeMounts"]
+    (script,) = first["command"][1:]
+    folder, _, name = script.rpartition("/")
+    assert first["volumeMounts"][-1] == {"name": "script", "mountPath": folder, "readOnly": True}
+    (scripts,) = of_kind(ml50, "ConfigMap", "zabbix-configure-script")
+    assert name in scripts["data"]
+
+
 def test_the_database_s_class(ml50: Cluster, a30: Cluster) -> None:
     def class_of(cluster: Cluster) -> object:
         (database,) = of_kind(cluster, "StatefulSet", "zabbix-database")
@@ -298,7 +312,10 @@ def test_nobody_comes_in_before_the_default_password_is_replaced(ml50: Cluster) 
 
 
 def test_the_password_waits_for_no_other_secret_and_nothing_for_a_token(ml50: Cluster) -> None:
-    assert secrets_in(pods(ml50)["zabbix-password"]) == [("zabbix-admin", "password")]
+    own = pods(ml50)["zabbix-password"]
+    assert secrets_in(own) == [("zabbix-admin", "password"), ("zabbix-admin", "formerPassword")]
+    former = own["volumes"][-1]["projected"]["sources"][-1]["secret"]
+    assert former["optional"], "it is there only while the password is replaced"
     sources = pods(ml50)["zabbix-configure"]["volumes"][-1]["projected"]["sources"]
     optional = {one["secret"]["name"]: one["secret"].get("optional", False) for one in sources}
     assert optional == {

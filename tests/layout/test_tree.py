@@ -362,7 +362,7 @@ def test_declared_secrets_are_listed_without_data(ml50: Cluster) -> None:
         }
     by_gen = {entry["name"] for entry in listed if "rotateBy" in entry}
     assert {"minio-user-backup-writer", "zabbix-slack"} < by_gen
-    assert not by_gen & {"minio-root", "rook-ceph-mon", "zabbix-database"}
+    assert not by_gen & {"site-ca", "rook-ceph-mon", "rook-csi-rbd-node"}
 
 
 def test_no_secret_object_holds_data(ml50: Cluster, a30: Cluster) -> None:

@@ -191,6 +191,19 @@ def test_the_default_password_is_gone_after_the_first_step(
         running.login(DEFAULT_PASSWORD)
 
 
+def test_the_former_password_is_replaced_by_the_secret_s(site: Zabbix, running: Site) -> None:
+    other = "another-of-the-console-1"
+    for new, former in ((other, SECRETS["password"]), (SECRETS["password"], other)):
+        site.write("secrets", {"password": new, "former": former})
+        for _ in range(2):
+            done = site.run("password")
+            assert done.returncode == 0, done.stderr
+        assert done.stdout == "done\n", "once it is taken it is not changed again"
+        assert running.login(new)
+        with pytest.raises(AssertionError, match="name or password"):
+            running.login(former)
+
+
 def test_channels_cannot_log_in(site: Zabbix) -> None:
     (group,) = site.get("usergroup", filter={"name": "gen/ml50"}, selectUsers=["username"], selectRights="extend")
     assert {one["username"] for one in group["users"]} == {

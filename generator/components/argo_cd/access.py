@@ -49,12 +49,12 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     key = "delete the key: it is made again and everybody logs in again"
     change = "log in, change the password with `argocd account update-password`, delete this Secret"
     made = [
-        own_secret("argocd-secret", "server.secretkey", key),
-        own_secret("argocd-redis", "auth", "delete it and restart Redis, the controller and the servers"),
+        own_secret("argocd-secret", "server.secretkey", key, SIGNS_ANEW),
+        own_secret("argocd-redis", "auth", "replace it and restart Redis and what reads it", cache(cluster)),
         repository(cluster),
     ]
     if has_admin(cluster):
-        made.append(own_secret("argocd-initial-admin-secret", "password", change))
+        made.append(own_secret("argocd-initial-admin-secret", "password", change, None))
     if login(cluster):
         rotate = "make a new one at the identity provider, replace the value"
         made.append(given("argocd-oidc", ("clientSecret",), rotate, PART))
@@ -92,7 +92,33 @@ def given(name: str, keys: tuple[str, ...], rotate: str, labels: dict[str, str])
     )
 
 
-def own_secret(name: str, key: str, rotate: str) -> Secret:
+def cache(cluster: Cluster) -> Turn:
+    """Return how the password of Redis is replaced. Only environments have it (v3.5.3: manifests), and what is in Redis
+    is nothing but a cache. Three servers of Redis begin together: one with another password than its master's follows
+    nobody.
+    """
+    several = cluster.gitops.high_availability
+    redis = ("Deployment/argocd-redis-ha-haproxy",) if several else ("Deployment/argocd-redis",)
+    return Turn(
+        together=("StatefulSet/argocd-redis-ha-server",) if several else (),
+        restarts=(
+            *redis,
+            "StatefulSet/argocd-application-controller",
+            "Deployment/argocd-repo-server",
+            "Deployment/argocd-server",
+        ),
+        still="what Argo CD compares and syncs, until its new pods are ready,",
+    )
+
+
+SIGNS_ANEW = Turn(
+    restarts=("Deployment/argocd-server",),
+    still="every session, and every token of an account or a project, that was made before",
+)
+"""The settings are read again with the Secret (v3.5.3: util/session, KeyFunc), what encrypts cookies at the start."""
+
+
+def own_secret(name: str, key: str, rotate: str, turn: Turn | None) -> Secret:
     """Return a Secret that Argo CD makes, and makes again when it is lost."""
     return Secret(
         name=name,
@@ -103,4 +129,5 @@ def own_secret(name: str, key: str, rotate: str) -> Secret:
         loss="harmless",
         rotate=rotate,
         readers=("argo-cd",),
+        turn=turn,
     )

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from generator.components.ceph_cluster.buckets import (
     BOUND,
     backup_reader,
@@ -16,11 +18,18 @@ from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolb
 from generator.components.ceph_cluster.datasets import datasets
 from generator.components.ceph_cluster.log_bucket import copied_keys_of_logs, log_bucket
 from generator.components.ceph_cluster.nfs import nfs
-from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
+from generator.components.ceph_cluster.pools import (
+    block_pools,
+    filesystems,
+    mgr_pool,
+    object_stores,
+    rgw_deployment,
+    rgw_secret,
+)
 from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.ceph_csi_drivers import RBD_DRIVER
 from generator.components.common import prometheus_crds
-from generator.components.component import Component, Health, Manifest, Secret, Tier
+from generator.components.component import Component, Health, Manifest, Secret, Tier, Turn
 from generator.components.datasets import BOUND as VOLUME_BOUND
 from generator.components.datasets import in_ceph
 from generator.components.definition import Definition, Evidence, Shown
@@ -32,6 +41,7 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 
 GROUP = "ceph.rook.io"
+USERS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/cephobjectstoreusers"
 # Argo CD itself knows CephObjectStore and ObjectBucketClaim since 3.3.
 WITH_PHASE = ("CephBlockPool", "CephFilesystem", "CephFilesystemSubVolumeGroup", "CephNFS", "CephObjectStoreUser")
 
@@ -95,7 +105,7 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
     """Yield the Secrets that Rook and cert-manager make: nobody has to give them. The one of the monitors is Ceph's
     identity, and with encrypted disks the monitors hold the disks' keys: keep a copy outside the cluster.
     """
-    rotation = "spec.security.cephx.{} of the CephCluster (keyRotationPolicy, keyGeneration)"
+    rotation = "by a commit: a higher keyGeneration in spec.security.cephx.{} of the CephCluster; see operations.md"
     monitors = ("ceph-secret", "ceph-username", "fsid", "mon-secret")
     yield Secret(
         name="rook-ceph-mon",
@@ -116,11 +126,15 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
         if ceph.encryption.transit:
             certificate = ("ca.crt", "tls.crt", "tls.key")
             rotate = "cert-manager renews it a year before its end; then restart the Deployments rook-ceph-rgw-*"
-            yield made(rgw_secret(store), certificate, rotate, "rook-ceph-rgw", by="cert-manager")
+            turn = Turn(way="delete", restarts=(f"Deployment/{rgw_deployment(store)}",))
+            own = made(rgw_secret(store), certificate, rotate, "rook-ceph-rgw", by="cert-manager")
+            yield structs.replace(own, turn=turn)
         if store.name in backed_up:
             keys = ("AccessKey", "Endpoint", "SecretKey")
             rotate = "delete the CephObjectStoreUser: Argo CD makes it again"
-            yield made(store_secret(store, backup_reader(store)), keys, rotate, "workflows")
+            reader = backup_reader(store)
+            turn = Turn(way="delete", deletes=f"{USERS}/{reader}", still="the backup of buckets that is under way")
+            yield structs.replace(made(store_secret(store, reader), keys, rotate, "workflows"), turn=turn)
             # Rook deletes no user that has buckets.
             rotate = f"remove the buckets that were restored, then {rotate}"
             yield made(store_secret(store, restorer(store)), keys, rotate, "workflows")

@@ -108,6 +108,11 @@ def rgw_secret(store: CephObjectStore) -> str:
     return f"rgw-{store.name}-tls"
 
 
+def rgw_deployment(store: CephObjectStore) -> str:
+    """Return the name of the Deployment of a store's gateways: all of them are its pods (v1.20.6: object/rgw.go)."""
+    return f"{rgw_service(store)}-a"
+
+
 def rgw_service(store: CephObjectStore) -> str:
     """Return the name of the Service that Rook makes for a store."""
     return f"rook-ceph-rgw-{store.name}"

@@ -1,8 +1,9 @@
 """Hubble, which tells what goes through Cilium, and its certificates."""
 
-from generator.components.component import Manifest, Secret
+from generator.components.component import Manifest, Secret, Turn
 from generator.components.parts import resources
 
+JOB = "hubble-generate-certs"
 NAMESPACE = "kube-system"
 """Where all of Cilium runs."""
 
@@ -22,7 +23,11 @@ def hubble() -> Manifest:
 
 
 def certificates() -> tuple[Secret, ...]:
-    """Declare what Hubble's CronJob makes."""
+    """Declare what Hubble's CronJob makes: all certificates each time it runs, of the CA that is there, else of another
+    one (certgen, cmd/certgen.go). Agents and relay read their files again by themselves.
+    """
+    signed = ("hubble-server-certs", "hubble-relay-client-certs")
+    still = "Hubble's view of the traffic, until every node has its new certificate,"
     return tuple(
         Secret(
             name=name,
@@ -31,11 +36,12 @@ def certificates() -> tuple[Secret, ...]:
             source="in-cluster",
             by="cilium",
             loss="harmless",
-            rotate=f"delete it and run `kubectl -n {NAMESPACE} create job --from=cronjob/hubble-generate-certs now`",
+            rotate=f"delete it and run `kubectl -n {NAMESPACE} create job --from=cronjob/{JOB} now`",
             readers=readers,
+            turn=Turn(way="delete", job=JOB, signs=signed if name == "cilium-ca" else (), still=still),
         )
         for name, keys, readers in (
-            ("cilium-ca", ("ca.crt", "ca.key"), ("hubble-generate-certs",)),
+            ("cilium-ca", ("ca.crt", "ca.key"), (JOB,)),
             ("hubble-server-certs", ("ca.crt", "tls.crt", "tls.key"), ("cilium",)),
             ("hubble-relay-client-certs", ("ca.crt", "tls.crt", "tls.key"), ("hubble-relay",)),
         )

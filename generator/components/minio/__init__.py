@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from generator.components.common import prometheus_crds
-from generator.components.component import Component, Ignore, Namespace, Secret, Tier
+from generator.components.component import Component, Ignore, Namespace, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
 from generator.components.minio import metrics, trial, volume_keys
 from generator.components.minio.access import access
-from generator.components.minio.layout import NAMESPACE, RENEWAL, layout_of, storage_class, volumes
+from generator.components.minio.layout import NAMESPACE, RENEWAL, SETS_UP, SETUP, layout_of, storage_class, volumes
 from generator.components.minio.server import stateful_set
 from generator.components.minio.settings import settings, setup_job, setup_script, user_keys
 from generator.components.minio.versions import VERSIONS
@@ -50,10 +50,9 @@ def minio(cluster: Cluster) -> Component:
 
 def secrets(cluster: Cluster, objects: Objects) -> tuple[Secret, ...]:
     """Return the Secrets MinIO reads. Keys are letters and digits only: the client's environment takes no escapes."""
-    restart = "replace it (letters and digits only), then delete MinIO's pods together and sync `minio`"
     renewed = "cert-manager renews it; MinIO reads it again by itself"
     return (
-        generated("minio-root", ("rootUser", "rootPassword"), restart, "minio", "minio-setup"),
+        root(cluster),
         signed("minio-tls", NAMESPACE, "minio", "minio-setup", loss="outage", rotate=renewed),
         *map(user_keys, objects.users),
         *map(volume_keys.keys, cluster.volume_backups),
@@ -63,10 +62,25 @@ def secrets(cluster: Cluster, objects: Objects) -> tuple[Secret, ...]:
     )
 
 
-def generated(name: str, keys: tuple[str, ...], rotate: str, *readers: str) -> Secret:
-    """Declare a Secret of names and passwords."""
+def root(cluster: Cluster) -> Secret:
+    """Declare the key of MinIO's own user. Servers read it when they start, and sign with it what they ask each other
+    (cmd/jwt.go): a mixed set of them does not work. Nothing that lasts hangs on it: users, policies and their keys are
+    plain text, or the KMS encrypts them (cmd/iam-object-store.go), and each access key signs for itself
+    (cmd/iam-store.go, extractJWTClaims). Only sessions of STS end, and nobody here has any.
+    """
     return Secret(
-        name=name, namespace=NAMESPACE, keys=keys, source="generated", loss="outage", rotate=rotate, readers=readers
+        name="minio-root",
+        namespace=NAMESPACE,
+        keys=("rootUser", "rootPassword"),
+        source="generated",
+        loss="outage",
+        rotate="replace it (letters and digits only), then delete MinIO's pods together and sync `minio`",
+        readers=("minio", SETUP),
+        turn=Turn(
+            together=tuple(f"StatefulSet/{pool.name}" for pool in layout_of(cluster) or ()),
+            proof=(SETS_UP,),
+            still="everything that reads or writes MinIO, until all of its servers are ready again,",
+        ),
     )
 
 

@@ -3,12 +3,15 @@
 from generator.components.ceph_cluster.classes import block_class
 from generator.components.component import Manifest, protect
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security
-from generator.components.zabbix.names import DATABASE, pod, workload
+from generator.components.zabbix.names import DATABASE, SCRIPT, SET_PASSWORD, pod, workload
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
 DATA = "/var/lib/postgresql/data"
+SCRIPTS = "/etc/zabbix-database"
+TAKES = "password"
+"""The container that gives the database's user the password of the Secret."""
 # The user of PostgreSQL's own image.
 USER = 999
 
@@ -35,17 +38,35 @@ def stateful_set(cluster: Cluster, settings: Zabbix) -> Manifest:
         {"name": "tmp", "emptyDir": {}},
         # Parallel queries share memory there, and the runtime's own is 64 MiB.
         {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}},
+        {"name": "script", "configMap": {"name": SCRIPT, "items": [{"key": SET_PASSWORD, "path": SET_PASSWORD}]}},
     ]
     made = workload(
         "StatefulSet",
         DATABASE,
-        pod(container(cluster), security, volumes, terminationGracePeriodSeconds=120),
+        pod(
+            container(cluster),
+            security,
+            volumes,
+            terminationGracePeriodSeconds=120,
+            initContainers=[password(container(cluster))],
+        ),
         serviceName=DATABASE,
         replicas=1,
         persistentVolumeClaimRetentionPolicy={"whenDeleted": "Retain", "whenScaled": "Retain"},
     )
     made["spec"]["volumeClaimTemplates"] = [claim(cluster, settings)]
     return protect(made)
+
+
+def password(server: Manifest) -> Manifest:
+    """Return what gives the database's user the password of the Secret, before the server begins."""
+    of_server = ("image", "env", "resources", "securityContext")
+    return {
+        "name": TAKES,
+        **{key: server[key] for key in of_server},
+        "command": ["sh", f"{SCRIPTS}/{SET_PASSWORD}"],
+        "volumeMounts": [*server["volumeMounts"], {"name": "script", "mountPath": SCRIPTS, "readOnly": True}],
+    }
 
 
 def container(cluster: Cluster) -> Manifest:

@@ -9,13 +9,14 @@ from generator.components.minio.metrics import copied_token
 from generator.components.static import read_objects
 from generator.components.zabbix import DEFINITION
 from generator.components.zabbix.agents import agent_map, agents
-from generator.components.zabbix.database import stateful_set, storage_class
+from generator.components.zabbix.database import TAKES, stateful_set, storage_class
 from generator.components.zabbix.names import (
     ADMIN,
     AGENTS,
     COMPLETE,
     CONFIGURE,
     DATABASE,
+    FORMER,
     HEARTBEAT,
     NAMESPACE,
     PASSWORD,
@@ -47,6 +48,16 @@ from generator.model.monitoring import Zabbix
 
 CONFIGURED_ANEW = Turn(syncs=((DEFINITION.name, CONFIGURE),))
 """The Job of each sync tells Zabbix the value."""
+READER = "zabbix-reader"
+READER_ANEW = structs.replace(
+    CONFIGURED_ANEW,
+    way="delete",
+    deletes=f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{READER}",
+    still="Zabbix' reading of pods and nodes",
+)
+"""What is in a token is the account's id and the names of both (Kubernetes, pkg/serviceaccount/legacy.go): of the same
+account another Secret gets the same token.
+"""
 
 
 def install(cluster: Cluster) -> Component:
@@ -103,8 +114,16 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             keys=("username", "password"),
             source="generated",
             loss="outage",
-            rotate=f"ALTER USER in the database first, then replace it and restart {SERVER} and {WEB}",
+            rotate=f"replace the password and its copy, then restart {DATABASE}, which takes it at its start, {SERVER} "
+            f"and {WEB}",
             readers=(DATABASE, SERVER, WEB),
+            turn=Turn(
+                keeps=("username",),
+                taken=(f"StatefulSet/{DATABASE}", TAKES),
+                restarts=(f"StatefulSet/{DATABASE}", f"Deployment/{SERVER}", f"Deployment/{WEB}"),
+                proof=CONFIGURED_ANEW.syncs,
+                still="Zabbix, until its database and what reads it have begun anew,",
+            ),
         ),
         Secret(
             name=ADMIN,
@@ -112,8 +131,9 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             keys=("password",),
             source="generated",
             loss="harmless",
-            rotate="change the password of the user Admin in Zabbix first, then replace it",
+            rotate=f"replace it, with the former one in {FORMER}, then sync `zabbix`",
             readers=(PASSWORD, CONFIGURE),
+            turn=Turn(former={"password": FORMER}, handed=True, syncs=((DEFINITION.name, PASSWORD),)),
         ),
         *((reader(),) if settings.heartbeat else ()),
         Secret(
@@ -123,8 +143,10 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             source="in-cluster",
             by="zabbix",
             loss="harmless",
-            rotate="delete it: Kubernetes makes another; then sync `zabbix`",
+            rotate=f"delete ServiceAccount {READER}: Argo CD makes both again; then sync `zabbix`. Of the same account "
+            "Kubernetes makes the same token",
             readers=(CONFIGURE,),
+            turn=READER_ANEW,
         ),
         *(given(name) for name in used_media(settings)),
         *((copied_token(NAMESPACE, CONFIGURE, COMPLETE, turn=CONFIGURED_ANEW),) if reads_minio(cluster) else ()),

@@ -22,6 +22,9 @@ PASSWORD = "zabbix-password"  # noqa: S105  # a name
 COMPLETE = "zabbix-complete"
 HEARTBEAT = "zabbix-heartbeat"
 SCRIPT = "zabbix-configure-script"
+SET_PASSWORD = "set-password.sh"  # noqa: S105  # a file
+FORMER = "formerPassword"
+"""The key of Admin's Secret with the password from before, until Zabbix has taken the new one."""
 TEMPLATES = "zabbix-templates"
 # The frontend's certificate.
 TLS = "zabbix-tls"

@@ -7,7 +7,7 @@ import msgspec
 from generator.components.component import Manifest
 from generator.components.static import read_text
 from generator.components.zabbix.hosts import group, hosts, proxy, whole
-from generator.components.zabbix.names import CONFIGURE, NAMESPACE, SCRIPT, TEMPLATES, metadata
+from generator.components.zabbix.names import CONFIGURE, NAMESPACE, SCRIPT, SET_PASSWORD, TEMPLATES, metadata
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.templates import templates
 from generator.model.cluster import Cluster
@@ -22,8 +22,9 @@ WEEK = 7 * 86400
 
 
 def script_map() -> Manifest:
-    """Return the script, the same on every cluster."""
-    return config_map(SCRIPT, {"configure.py": read_text("zabbix/configure.py.txt")})
+    """Return the scripts, the same on every cluster."""
+    names = {"configure.py": "configure.py.txt", SET_PASSWORD: SET_PASSWORD}
+    return config_map(SCRIPT, {name: read_text(f"zabbix/{file}") for name, file in names.items()})
 
 
 def template_map() -> Manifest:

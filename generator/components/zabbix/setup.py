@@ -13,6 +13,7 @@ from generator.components.zabbix.names import (
     COMPLETE,
     CONFIGURE,
     CONFIGURED,
+    FORMER,
     HEARTBEAT,
     PASSWORD,
     PASSWORD_SET,
@@ -47,8 +48,10 @@ def configure_job(cluster: Cluster, settings: Zabbix, hosts: list[str]) -> Manif
 
 
 def password_job(cluster: Cluster) -> Manifest:
-    """Return the Job that replaces the default password: it needs nothing but its own Secret."""
-    return job(PASSWORD, PASSWORD_SET, script(cluster, _signing_in(), "password"), HOOK)
+    """Return the Job that replaces the default password, or that from before: it needs nothing but its own Secret."""
+    folders = _signing_in()
+    folders["secrets"].append(_secret(ADMIN, FORMER, "former", optional=True))
+    return job(PASSWORD, PASSWORD_SET, script(cluster, folders, "password"), HOOK)
 
 
 def complete_job(cluster: Cluster, settings: Zabbix) -> Manifest:

@@ -2,7 +2,7 @@
 Secrets their pods have the database's alone.
 """
 
-from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
 from generator.components.minio.settings import client_image
@@ -132,6 +132,7 @@ def secrets(cluster: Cluster, item: ZabbixBackup) -> tuple[Secret, ...]:
         rotate=f"with the one in namespace {ZABBIX}: until then no dump is taken",
         readers=(PART,),
         copy_of=f"{ZABBIX}/{DATABASE}",
+        turn=Turn(),
     )
     return (database, *keys(cluster, (item,), NAMESPACE, PART), signed("zabbix-backup-client", NAMESPACE, PART))
 

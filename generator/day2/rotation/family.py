@@ -23,8 +23,10 @@ class Family(Struct, frozen=True, kw_only=True):
 
     @property
     def former(self) -> Mapping[str, str]:
-        """Where the value of a key stays while both count, by key; nothing where none may stay."""
-        return {} if self.stolen else self.turn.former
+        """Where the value of a key stays while both count, by key; nothing where none may stay. One that is handed over
+        stays all the same: without it the new one is never taken.
+        """
+        return {} if self.stolen and not self.turn.handed else self.turn.former
 
     @property
     def all(self) -> tuple[Secret, ...]:

@@ -14,7 +14,7 @@ def new_values(secret: Secret, there: Mapping[str, bytes], values: Values) -> di
     fresh = {key: value for key, value in _asked(secret, values) if value != there.get(key)}
     if not fresh:
         raise UsageError(
-            f"{secret.full_name}: no new value is given: put it into DIR/{secret.full_name}/{_asked_for(secret)[0]} "
+            f"{secret.full_name}: no new value is given: put it into DIR/{secret.full_name}/{replaced(secret)[0]} "
             "for --secrets-dir DIR, or type it where you are asked"
         )
     whole = {**there, **fresh}
@@ -22,11 +22,13 @@ def new_values(secret: Secret, there: Mapping[str, bytes], values: Values) -> di
 
 
 def _asked(secret: Secret, values: Values) -> Iterator[tuple[str, bytes]]:
-    for key in _asked_for(secret):
-        found = values.made(secret, key) if secret.source == "generated" else values.asked(secret, key)
+    for key in replaced(secret):
+        found = values.asked(secret, key) if secret.source == "given" else values.made(secret, key)
         if found is not None:
             yield key, found
 
 
-def _asked_for(secret: Secret) -> list[str]:
-    return [key for key in secret.keys if key not in secret.known and key not in secret.computed]
+def replaced(secret: Secret) -> list[str]:
+    """Return the keys that get other values, but for computed ones."""
+    kept = {*secret.known, *(secret.turn.keeps if secret.turn else ())}
+    return [key for key in secret.keys if key not in kept and key not in secret.computed]

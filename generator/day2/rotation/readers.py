@@ -1,4 +1,4 @@
-"""The pods that read a Secret, and the workloads that are restarted so that theirs read it anew."""
+"""The pods that read a Secret, and those of them that may have read it before a time."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,6 @@ from generator.live.running import RunningCluster
 from generator.live.times import moment
 from generator.model.fields import dig, mapping, walk
 
-RESTARTED = "kubectl.kubernetes.io/restartedAt"
-"""The annotation of a pod template by which `kubectl rollout restart` has all pods made anew, few at a time. Git does
-not have it: Argo CD finds no difference, and takes nothing back.
-"""
 OVER = {"Succeeded", "Failed"}
 _NAMED_BY = {"secret": ("secretName", "name"), "secretKeyRef": ("name",), "secretRef": ("name",)}
 
@@ -26,18 +22,6 @@ def older(pods: list[Manifest], since: str) -> list[str]:
     limit = moment(since)
     found = ((moment(str(dig(pod, "metadata", "creationTimestamp") or "")), pod) for pod in pods)
     return sorted(str(dig(pod, "metadata", "name")) for made, pod in found if not (made and limit) or made <= limit)
-
-
-def restart(running: RunningCluster, namespace: str, workload: str, since: str) -> bool:
-    """Have the pods of a workload ("Deployment/name") made anew that began before a time, as often as it is asked no
-    more than once; False where there is no such workload.
-    """
-    kind, _, name = workload.partition("/")
-    place = f"/apis/apps/v1/namespaces/{namespace}/{kind.lower()}s/{name}"
-    if running.get(place) is None:
-        return False
-    running.merge(place, {"spec": {"template": {"metadata": {"annotations": {RESTARTED: since}}}}})
-    return True
 
 
 def _names(pod: Manifest) -> set[str]:

@@ -2,6 +2,7 @@
 is noted on the Secret, so that another run goes on where one ended.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
@@ -9,9 +10,12 @@ from msgspec import Struct, structs
 
 from generator.components.component import Manifest, Secret
 from generator.day2.rotation.family import Family
+from generator.day2.rotation.made_again import make_again, sign_again
 from generator.day2.rotation.new_values import new_values
-from generator.day2.rotation.readers import older, readers, restart
+from generator.day2.rotation.readers import older, readers
 from generator.day2.rotation.syncs import Waiting, sync
+from generator.day2.rotation.trust import untrusted
+from generator.day2.rotation.workloads import TICK, end_together, restart, unready
 from generator.errors import UsageError
 from generator.live.bootstrap.secret_values import Values
 from generator.live.running import RunningCluster
@@ -60,19 +64,30 @@ class Rotating(Struct, frozen=True, kw_only=True):
     def steps(self) -> Iterator[Step]:
         """Yield the steps in their order."""
         turn, former = self.family.turn, bool(self.family.former)
-        anew = self._delete if turn.way == "delete" else self._renew
-        yield Step(name="values", act=anew, notes_itself=turn.way != "delete")
+        replaced = turn.way == "replace"
+        yield Step(name="values", act=self._renew if replaced else self._make_again, notes_itself=replaced)
+        if turn.signs:
+            yield Step(name="signed", act=self._sign_again)
         # Before the copies: whoever writes a copy as well could keep a stolen value alive by what stops that step.
-        yield from self._syncs("both" if former else "sync", turn.syncs)
+        yield from self._syncs("both" if former and not turn.handed else "sync", turn.syncs)
         yield Step(name="copies", act=self._copy)
         yield from self._syncs("follow", self.family.syncs_of_copies)
-        if any(one.turn and one.turn.restarts for one in self.family.all):
+        yield from self._started_anew()
+        if turn.trusted or turn.asks:
+            yield Step(name="trusted", act=self._await_trust)
+        if former:
+            yield Step(name="former", act=self._drop, notes_itself=True)
+            yield from self._syncs("end", () if turn.handed else turn.syncs)
+        yield from self._syncs("proof", turn.proof)
+
+    def _started_anew(self) -> Iterator[Step]:
+        """Yield the steps after which nothing has the former values that read them when it started."""
+        if self._workloads:
             yield Step(name="restart", act=self._restart)
         if self._waited_for:
             yield Step(name="readers", act=self._await_readers)
-        if former:
-            yield Step(name="former", act=self._drop, notes_itself=True)
-            yield from self._syncs("end", turn.syncs)
+        if self._workloads:
+            yield Step(name="ready", act=self._await_ready)
 
     def _syncs(self, name: str, syncs: tuple[tuple[str, str], ...]) -> Iterator[Step]:
         if syncs:
@@ -82,7 +97,7 @@ class Rotating(Struct, frozen=True, kw_only=True):
         return State(step=step, since=since, stolen=self.family.stolen)
 
     def _there(self) -> Manifest:
-        return existing(self.running, self.family.origin)
+        return origin(self.running, self.family)
 
     def _renew(self) -> None:
         secret, there = self.family.origin, self._there()
@@ -107,20 +122,15 @@ class Rotating(Struct, frozen=True, kw_only=True):
         metadata = {"resourceVersion": dig(there, "metadata", "resourceVersion"), "annotations": annotations(state)}
         self.running.merge(path(secret), {"metadata": metadata, "data": data})
 
-    def _delete(self) -> None:
-        secret = self.family.origin
-        before = dig(self._there(), "metadata", "uid")
-        self.running.delete(path(secret))
-        self.waiting.until(self.running, partial(self._missing, before))
-        self.tell("values", f"{secret.full_name} was deleted, and {secret.by} made it again")
+    def _make_again(self) -> None:
+        secret, turn = self.family.origin, self.family.turn
+        make_again(self.running, secret, turn, self.waiting)
+        did = "filled it" if turn.way == "empty" else "made it again"
+        self.tell("values", f"{secret.full_name} has other values: {secret.by} {did}")
 
-    def _missing(self, before: str) -> str:
-        secret = self.family.origin
-        found = self.running.get(path(secret))
-        if found is None or dig(found, "metadata", "uid") == before:
-            return f"{secret.by} makes {secret.full_name} again"
-        lacking = [key for key in secret.keys if not values_of(found).get(key)]
-        return f"{secret.by} fills {', '.join(lacking)} of {secret.full_name}" if lacking else ""
+    def _sign_again(self) -> None:
+        sign_again(self.running, self.family.origin, self.family.turn, self.waiting)
+        self.tell("signed", f"{', '.join(self.family.turn.signs)}: signed by the new {self.family.origin.name}")
 
     def _sync(self, step: str, syncs: tuple[tuple[str, str], ...]) -> None:
         for name, job in syncs:
@@ -140,18 +150,37 @@ class Rotating(Struct, frozen=True, kw_only=True):
     def _written(self) -> str:
         return max(written(existing(self.running, one)) for one in self.family.all)
 
+    @property
+    def _workloads(self) -> list[tuple[str, str]]:
+        """The namespace and name of each workload that is started anew."""
+        turns = [(one.namespace, one.turn) for one in self.family.all if one.turn]
+        return [(space, each) for space, turn in turns for each in (*turn.together, *turn.restarts)]
+
     def _restart(self) -> None:
-        since = state_of(self._there()).since
-        for one in self.family.all:
-            for workload in one.turn.restarts if one.turn else ():
-                found = restart(self.running, one.namespace, workload, since)
-                self.tell("restart", f"{workload} in {one.namespace} {'restarts' if found else 'is not there'}")
+        since, together = state_of(self._there()).since, self.family.turn.together
+        time.sleep(TICK)
+        for space, workload in self._workloads:
+            start = end_together if workload in together else restart
+            found = start(self.running, space, workload, since)
+            self.tell("restart", f"{workload} in {space} {'restarts' if found else 'is not there'}")
+
+    def _await_ready(self) -> None:
+        self.waiting.until(self.running, self._unready)
+        self.tell("ready", "every pod that was started anew is ready")
+
+    def _unready(self) -> str:
+        return next((why for one in self._workloads if (why := unready(self.running, *one))), "")
+
+    def _await_trust(self) -> None:
+        self.waiting.until(self.running, partial(untrusted, self.running, self.family.origin, self.family.turn))
+        self.tell("trusted", "the API server trusts the new certificate, and is answered by it")
 
     @property
     def _waited_for(self) -> list[Secret]:
         """The Secrets whose readers must have begun anew before the end."""
         read_late = self.family.copies if self.family.former else ()
-        return [one for one in self.family.all if one in read_late or (one.turn and one.turn.restarts)]
+        started_anew = [one for one in self.family.all if one.turn and (one.turn.restarts or one.turn.together)]
+        return [one for one in self.family.all if one in read_late or one in started_anew]
 
     def _await_readers(self) -> None:
         self.waiting.until(self.running, self._older_readers)
@@ -176,7 +205,7 @@ def as_begun(running: RunningCluster, family: Family) -> Family:
     """Return a family as a rotation that is under way has it: of a key that was stolen it goes on as such, whoever goes
     on, or the new key would wait for pods with the stolen one. Raises UsageError where the Secret is not there.
     """
-    stolen = family.stolen or state_of(existing(running, family.origin)).stolen
+    stolen = family.stolen or state_of(origin(running, family)).stolen
     return structs.replace(family, stolen=stolen)
 
 
@@ -185,11 +214,19 @@ def done_steps(there: Manifest, family: Family, names: list[str]) -> int:
     once more would forget it while it is in use. Of what was stolen it must be forgotten.
     """
     step, kept = state_of(there).step, any(place in values_of(there) for place in family.turn.former.values())
-    if kept and family.stolen:
+    if kept and family.stolen and not family.turn.handed:
         return 0
     if step in names:
         return names.index(step) + 1
     return int(kept)
+
+
+def origin(running: RunningCluster, family: Family) -> Manifest:
+    """Return the Secret that is rotated; an empty object where it was deleted, and who makes it has not done so yet.
+    Raises UsageError where it should be there.
+    """
+    deleted = family.turn.way == "delete"
+    return (running.get(path(family.origin)) or {}) if deleted else existing(running, family.origin)
 
 
 def existing(running: RunningCluster, secret: Secret) -> Manifest:

@@ -57,11 +57,18 @@ def obstacle(running: RunningCluster, name: str) -> str:
     if manifest is None:
         return f"there is no Application {name}: `gen status` tells why"
     one = application(manifest)
-    if window := blocking(running, one, by_hand=False):
-        return told(one, window, by_hand=True)
-    if not one.acting and one.sync != "Synced":
-        return f"{name} is not as in Git ({one.sync or 'not compared yet'}): `gen sync {name}` first"
-    return ""
+    return _held(running, one) or _behind(one)
+
+
+def _held(running: RunningCluster, one: Application) -> str:
+    window = blocking(running, one, by_hand=False)
+    return told(one, window, by_hand=True) if window else ""
+
+
+def _behind(one: Application) -> str:
+    if one.acting or one.sync == "Synced":
+        return ""
+    return f"{one.name} is not as in Git ({one.sync or 'not compared yet'}): `gen sync {one.name}` first"
 
 
 def sync(running: RunningCluster, name: str, job: str, waiting: Waiting) -> None:
@@ -81,14 +88,18 @@ def sync(running: RunningCluster, name: str, job: str, waiting: Waiting) -> None
 
 
 def _begin(running: RunningCluster, name: str, mark: str) -> str:
-    """Begin the operation as soon as no other one is under way; says what is waited for."""
+    """Begin the operation as soon as no other one is under way; says what is waited for. It may not be as in Git while
+    Argo CD makes again what was deleted.
+    """
     one = _application(running, name)
     if begun(one, mark):
         return ""
     if one.acting:
         return f"{name}: another sync is under way: {one.said}"
-    if why_not := obstacle(running, name):
+    if why_not := _held(running, one):
         raise UsageError(f"{why_not}; run again to go on")
+    if why_not := _behind(one):
+        return why_not
     try:
         begin(running, one, one.commit, f"gen secret rotate by {who()}", mark)
     except ConflictError:
