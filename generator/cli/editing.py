@@ -50,6 +50,19 @@ class Address(click.ParamType[IPv4Address]):
             self.fail(f"`{value}` is no address such as 10.10.0.116", param, ctx)
 
 
+class Share(click.ParamType[tuple[str, int]]):
+    """A team and a number, as `vision=8`."""
+
+    name = "share"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Read both."""
+        team, _, count = value.partition("=")
+        if not (team and count.isdecimal() and int(count)):
+            self.fail(f"{value}: write TEAM=N, as in vision=8", param, ctx)
+        return team, int(count)
+
+
 def hardware(verb: Callable[..., int]) -> Callable[..., int]:
     """Give a verb the options that say what a node has."""
     options = (

@@ -5,10 +5,12 @@ from typing import Any
 
 import click
 
-from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, HARDWARE, Address, Names, hardware, make
+from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, HARDWARE, Address, Names, Share, hardware, make
 from generator.cli.options import ROOT, root_of
 from generator.edits.hardware import Change, disk, set_nodes
 from generator.edits.nodes import Replacement, Wanted, add_nodes, remove_nodes, replace_node
+from generator.edits.quotas import raise_quotas
+from generator.edits.source import Source
 from generator.errors import UsageError
 
 
@@ -29,18 +31,28 @@ def command() -> None:
     help="Where they stand, or a set of racks that they take in turn. Default: the rack of what they are like.",
 )  # fmt: skip
 @click.option("--mac", metavar="MAC", help="Address of the network card, of one node. Default: none.")
+@click.option(
+    "--quota", "quotas", type=Share(), metavar="TEAM=N", multiple=True,
+    help="GPUs of the pool, or CPUs of one without GPUs, that a team owns more; may be repeated. Default: none.",
+)  # fmt: skip
 @CLUSTER
 @ROOT
 @DRY_RUN
 @DESPITE
-def add(names: list[str], directory: Path, like: str | None, **more: Any) -> int:
+def add(names: list[str], directory: Path, like: str | None, quotas: tuple[tuple[str, int], ...], **more: Any) -> int:
     """Add NAMES (gpu-016, gpu-[016-120]) behind the node that they are like, with the next free addresses, and ports
     on the leaves of the right rails.
+
+    What they bring is no team's but by --quota, or later by `gen pool quota`.
     """
     if like is None:
         raise UsageError(f"say which node they are like: gen node add {names[0]} --like NODE")
     wanted = Wanted(names=names, racks=more.pop("racks") or (), address=more.pop("address"), mac=more.pop("mac"))
-    return make(root_of(directory), lambda source: add_nodes(source, like, wanted), holds=like, **more)
+
+    def added(source: Source) -> str:
+        return raise_quotas(source, add_nodes(source, like, wanted), source.machine(like).pool, quotas)
+
+    return make(root_of(directory), added, holds=like, **more)
 
 
 @command.command("remove", short_help="Take nodes out of the file.")

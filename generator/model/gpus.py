@@ -61,6 +61,11 @@ def named(model: str, table: Mapping[str, Known]) -> Known | None:
     return next((table[word] for word in words if word in table), None)
 
 
+def known(model: str) -> str:
+    """Return a model's own name, however it is written; nothing for one that is not known here."""
+    return named(model, {name: name for name in _LARGEST}) or ""
+
+
 def largest(model: str) -> int | None:
     """Return the memory of a model's largest variant in GB, or as a power of two in GiB; None for one that is not known
     here. The smallest variant has no less than half of it.

@@ -44,6 +44,29 @@ def test_a_node_comes_and_goes_and_the_gain_is_shown(place: Path, capsys: pytest
     assert text(place) == before
 
 
+def test_a_node_comes_with_the_quota_that_it_is_for(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = text(place)
+    words = ("node", "add", "gpu-16", "--like", "gpu-15", "--quota")
+    assert gen(place, *words, "serving=16") == 1
+    assert "teams own 40 GPUs of pool gpu-inference, whose 4 nodes give 32 GPUs" in capsys.readouterr().out
+    assert text(place) == before
+    assert gen(place, *words, "serving=8") == 0
+    node = before.replace("    # CPU nodes with Ceph disks\n", f"{LINE}    # CPU nodes with Ceph disks\n")
+    assert text(place) == node.replace("gpu-inference: {gpus: 24, lend: 8}", "gpu-inference: {gpus: 32, lend: 8}")
+    assert "of no team" not in capsys.readouterr().out
+
+
+def test_a_team_is_given_more_of_a_pool(place: Path) -> None:
+    before = text(place)
+    assert gen(place, "pool", "quota", "gpu-training", "serving=8") == 0
+    assert gen(place, "pool", "quota", "cpu", "vision=4", "vision=6") == 0
+    last = "        cpu: {cpus: 200, memory: 1Ti}\n"
+    after = before.replace(last, f"{last}        gpu-training: {{gpus: 8}}\n")
+    # Nodes have nearly nine GiB for each CPU that jobs can have.
+    more = "        cpu: {cpus: 410, memory: 3159Gi}\n"
+    assert text(place) == after.replace("        cpu: {cpus: 400, memory: 3Ti}\n", more, 1)
+
+
 def test_a_dry_run_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = text(place)
     assert gen(place, "node", "add", "gpu-[16-18]", "--like", "gpu-15", "--dry-run") == 1
@@ -94,6 +117,11 @@ def test_what_is_wrong_already_is_no_reason(place: Path, capsys: pytest.CaptureF
         (("node", "set", "gpu-01", "--rack", "r1"), "says so already: nothing was written"),
         (("node", "set", "gpu-01"), "say what is other: gen node set gpu-01 --gpus 8"),
         (("node", "set", "gpu-01", "--disk", "a"), "--disk a: write it as in the file"),
+        (("pool", "quota", "gpu-training"), "say who gets how much: gen pool quota gpu-training TEAM=N"),
+        (
+            ("pool", "quota", "gpu-training", "vison=8"),
+            f"there is no team vison in {FILE}; did you mean vision?",
+        ),
         (("pool", "add", "gpu-2"), "say what it is like and which nodes it has: gen pool add gpu-2 --like POOL"),
         (("pool", "add", "a", "--like", "gpus", "--nodes", "b"), "no cluster here has a node or pool gpus"),
     ],

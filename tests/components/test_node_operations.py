@@ -133,6 +133,8 @@ def test_variables_that_scripts_read_are_given(name: str) -> None:
     of_tests = {"ACCOUNT", "AWAY", "DRAIN_ONLY", "LAST_WORDS", "MOMENT", "PAUSE", "PLACE_SECONDS"}
     # Of drivers nothing asks whether storage and control plane may miss a node: both stay as they are.
     of_tests |= {"CONTROL_PLANE_OUTAGE", "STORAGE_SECONDS"} if name == DRIVER_UPGRADE else set()
+    # Who replaces a machine has the same steps as who takes one in, and asks for no neighbour.
+    of_tests |= {"NEIGHBOUR"} if name == REPLACEMENT else set()
     known = given | of_tests | {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
     assert set(re.findall(r'(?:os\.environ(?:\.get\(|\[)|said\()"(\w+)"', texts)) <= known
     assert ("DRAIN_ONLY" in given) == (name == DRIVER_UPGRADE), "elsewhere all pods leave"
@@ -187,7 +189,8 @@ def test_steps_know_of_a_node_what_the_file_says(ml50: Cluster) -> None:
     assert gpu["address"] == "10.10.0.101"
     assert gpu["resources"] == {"nvidia.com/gpu": 8, "rdma/hca_shared_devices_a": 63}
     assert gpu["burn-in"] == {"nvidia.com/gpu": 8, "rdma/hca_shared_devices_a": 1}
-    assert gpu["expected"] == {"gpus": 8, "hcas": ["mlx5_0", "mlx5_1"], "disks": 2}
+    assert gpu["expected"] == {"gpus": 8, "hcas": ["mlx5_0", "mlx5_1"], "disks": 2, "memory": 506}
+    assert gpu["hardware"] == {"cpu": 128, "memory": 2**40, "gpu": "H100"}
     assert {one["key"] for one in gpu["taints"]} == {"nvidia.com/gpu", "gen.internal/training"}
     assert gpu["unowned"]["nvidia.com/gpu"] == 8
     assert (gpu["osds"], found["cpu-01"]["osds"], found["cpu-01"]["resources"]) == (0, 12, {})
@@ -332,7 +335,8 @@ class Node:
             "ROOT": str(self.folder),
             "TOLD": str(self.folder / "told"),
             "DISK_BYTES": str(20 * 2**20),
-            "EXPECTED": json.dumps({"gpus": 0, "hcas": [], "disks": 0} | expected),
+            "GIB": str(4 * 2**20),
+            "EXPECTED": json.dumps({"gpus": 0, "hcas": [], "disks": 0, "memory": 0} | expected),
         }
         done = subprocess.run([sys.executable, script], env=env, capture_output=True, text=True, check=False)
         assert "Traceback" not in done.stderr, done.stderr
@@ -392,3 +396,29 @@ def test_a_disk_that_gives_back_something_else_is_told(tmp_path: Path, monkeypat
     assert list(script.disk(1, tmp_path / "file")) == []
     monkeypatch.setattr(script, "read", lambda _file: "another digest")
     assert list(script.disk(1, tmp_path / "file")) == ["disk 1 does not give back what was written"]
+
+
+def test_memory_that_gives_back_something_else_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROOT", str(tmp_path))
+    script = ModuleType("burn_in")
+    exec(compile(read_text("node_operations/burn_in.py.txt"), "burn_in.py", "exec"), script.__dict__)
+    errors = tmp_path / "sys/devices/system/edac/mc/mc0"
+    errors.mkdir(parents=True)
+    for name, count in (("ce_count", 7), ("ue_count", 0)):
+        (errors / name).write_text(f"{count}\n")
+    size = 2 * script.PART * (os.cpu_count() or 1)
+    assert list(script.memory(0)) == []
+    assert list(script.memory(size)) == []
+    counts = iter((7, 9, 1))
+    monkeypatch.setattr(script, "counted", lambda _name: next(counts))
+    told = ["2 memory errors were corrected meanwhile", "1 memory errors could not be corrected since the machine"]
+    assert [one.startswith(words) for one, words in zip(script.memory(size), told, strict=True)] == [True, True]
+    # A bit of the second block is lost.
+    names = iter((b"-------1", b"-------2", b"-------1", b"-------3") * 99)
+    monkeypatch.setattr(script, "name_of", lambda _number, _at: next(names))
+    assert script.holds(0, 2 * script.PART) is False
+    monkeypatch.setattr(script, "counted", lambda _name: 0)
+    monkeypatch.setattr(script, "holds", lambda number, _size: number != 0)
+    (said,) = script.memory(size)
+    assert said.startswith("1 of ")
+    assert said.endswith("parts of the memory do not give back what was written")

@@ -62,6 +62,7 @@ TIMES = {
     "JOIN_SECONDS": "120",
     "READY_SECONDS": "120",
     "BURN_IN_SECONDS": "240",
+    "NEIGHBOUR": "",
     "STORAGE_SECONDS": "120",
     "GANG_SECONDS": "0",
     "DRAIN_SECONDS": "120",
@@ -180,7 +181,7 @@ class Steps:
         killed.
         """
         command = [sys.executable, "-B", "-c", KILLED, str(self.folder / f"{operation}.py"), step]
-        for count in range(30):
+        for count in range(40):
             process = self._run(command, operation, node, told)
             said, _ = process.communicate(timeout=240)
             if process.returncode != -signal.SIGKILL:

@@ -24,8 +24,8 @@ from generator.live.identity import record
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
-ACCOUNTS = tuple(f"{NAMESPACE}:{name}" for name in ("node-expansion", "node-removal"))
-NEW = "gpu-15"
+ACCOUNTS = tuple(f"{NAMESPACE}:{name}" for name in ("node-expansion", "node-removal", "node-replacement"))
+NEW, BESIDE = "gpu-15", "gpu-14"
 GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
 MOMENTS = ["-p", "answer-port=", "-p", "ready-seconds=900", "-p", "join-seconds=900", "-p", "burn-in-seconds=900"]
 PATIENCE = 400.0
@@ -103,6 +103,8 @@ def site() -> Iterator[Site]:
         steps = Steps(Machines(api, machines), folder / "scripts")  # type: ignore[arg-type]
         steps.install(cluster, security="privileged")  # they are in the machine's own network
         steps.ceph("HEALTH_OK")
+        steps.join(BESIDE)
+        steps.register(BESIDE, RBD_DRIVER, CEPHFS_DRIVER)
         api.apply(record(cluster))
         operations = [one for operation in node_operations(cluster).operations for one in operation.templates]
         templates = [one for one in operations if one["kind"] == "WorkflowTemplate"]
@@ -118,9 +120,9 @@ def machine(site: Site) -> Iterator[str]:
     yield NEW
     if site.api.get(f"{NODES}/{NEW}"):
         site.steps.leave(NEW)
-    job = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/burn-in-{NEW}"
-    site.api.request("DELETE", f"{job}?propagationPolicy=Background")
-    site.until("its job has gone", lambda: site.api.get(job) is None)
+    jobs = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
+    site.api.request("DELETE", f"{jobs}?propagationPolicy=Background")
+    site.until("its jobs have gone", lambda: site.api.items(jobs) == [])
 
 
 def devices(site: Site, name: str) -> None:
@@ -131,14 +133,19 @@ def devices(site: Site, name: str) -> None:
         site.steps.disk(name, number)
 
 
-def passes(site: Site) -> None:
-    """Let the burn-in on a simulated node end well."""
-    at = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=batch.kubernetes.io/job-name%3Dburn-in-{NEW}"
-    site.until("the burn-in runs", lambda: [one["status"].get("phase") for one in site.api.items(at)] == ["Running"])
-    (pod,) = site.api.items(at)
-    assert pod["spec"]["nodeName"] == NEW
-    mark = {"metadata": {"annotations": {"twin.test/complete": "1"}}}
-    site.steps.patch(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}", mark)
+def passes(site: Site, *jobs: str) -> None:
+    """Let the Jobs of a burn-in on simulated nodes end well, one after the other: all of them, or these."""
+    for job in jobs or ("", "nccl-1-", "nccl-2-"):
+        at = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=batch.kubernetes.io/job-name%3Dburn-in-{job}{NEW}"
+        phases = ["Running"] * (2 if job == "nccl-2-" else 1)
+        site.until(f"{job} runs", lambda at=at, phases=phases: phases == [  # type: ignore[misc]
+            one["status"].get("phase") for one in site.api.items(at)
+        ])  # fmt: skip
+        pods = site.api.items(at)
+        assert NEW in [pod["spec"]["nodeName"] for pod in pods]
+        for pod in pods:
+            mark = {"metadata": {"annotations": {"twin.test/complete": "1"}}}
+            site.steps.patch(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}", mark)
 
 
 def test_a_node_joins_while_the_operation_waits_and_is_let_in(site: Site, machine: str) -> None:
@@ -150,6 +157,7 @@ def test_a_node_joins_while_the_operation_waits_and_is_let_in(site: Site, machin
     assert site.ended(run) == "Succeeded", site.said(run)
     said = site.said(run)
     assert f"{machine} takes no pods now" in said
+    assert f"the neighbour of {machine} is {BESIDE}, which nobody uses" in said
     assert f"{machine} takes pods of pool gpu-inference" in said
     assert f"node-expansion of {machine}: Succeeded" in said
     assert not site.steps.node(machine)["spec"].get("unschedulable")
@@ -182,6 +190,17 @@ def test_what_preflight_refuses_is_reported_and_not_tried_again(site: Site) -> N
     assert "node-expansion of gpu-99: Failed" in said
 
 
+def test_what_would_harm_a_node_that_runs_is_refused(site: Site) -> None:
+    runs = {
+        f"{BESIDE} has joined and takes pods already": site.begin("node-expansion", BESIDE, *MOMENTS),
+        f"{BESIDE} is Ready: it is not off": site.begin("node-replacement", BESIDE, *MOMENTS, "-p", "off=yes"),
+    }
+    for words, run in runs.items():
+        assert site.ended(run) == "Failed"
+        assert site.said(run).count(f"FAILED: {words}") == 1, site.said(run)
+    assert not site.steps.node(BESIDE)["spec"].get("unschedulable")
+
+
 def test_a_node_is_emptied(site: Site, machine: str) -> None:
     site.steps.join(machine)
     tolerates = (GPU, "gen.internal/inference")
@@ -195,6 +214,37 @@ def test_a_node_is_emptied(site: Site, machine: str) -> None:
     assert site.steps.node(machine)["spec"]["unschedulable"] is True
     assert not [one for one in site.api.items(pods) if one["spec"].get("nodeName")]
     site.steps.undeploy("default", "service")
+
+
+def test_a_machine_is_replaced_though_the_run_is_killed_while_its_pods_leave(site: Site, machine: str) -> None:
+    site.steps.join(machine)
+    devices(site, machine)
+    former = site.steps.node(machine)["metadata"]["uid"]
+    site.steps.deployment("default", "held", machine, tolerates=(GPU, "gen.internal/inference"))
+    pods = "/api/v1/namespaces/default/pods?labelSelector=one%3Dheld"
+    site.until("it runs", lambda: [one["status"].get("phase") for one in site.api.items(pods)] == ["Running"])
+    metadata = {"name": "held", "namespace": "default"}
+    budget = {"minAvailable": 1, "selector": {"matchLabels": {"one": "held"}}}
+    site.api.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget})
+    run = site.begin("node-replacement", machine, *MOMENTS)
+    site.reaches(run, "evict")
+    assert site.gen("stop", run, "--now").returncode == 0
+    assert site.ended(run) == "Failed"
+    assert [one["spec"]["nodeName"] for one in site.api.items(pods)] == [machine]
+    again = site.gen("retry", run)
+    assert again.returncode == 0, again.stderr
+    run = run_of(again)
+    site.api.request("DELETE", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/held")
+    site.reaches(run, "join")
+    assert site.api.get(f"{NODES}/{machine}") is None
+    site.steps.join(machine)
+    devices(site, machine)
+    passes(site, "", "nccl-1-")
+    assert site.ended(run) == "Succeeded", site.said(run)
+    assert f"{machine} is another machine now" in site.said(run)
+    assert site.steps.node(machine)["metadata"]["uid"] != former
+    assert not site.steps.node(machine)["spec"].get("unschedulable")
+    site.steps.undeploy("default", "held")
 
 
 def test_what_the_executor_may_is_used_and_nothing_is_missing(site: Site) -> None:

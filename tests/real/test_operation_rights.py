@@ -21,7 +21,13 @@ from generator.components.node_operations.names import (
     REPLACEMENT,
     UPGRADE,
 )
-from generator.components.node_operations.templates import IMAGE, ask_ceph_job, ask_minio_job, burn_in_job
+from generator.components.node_operations.templates import (
+    IMAGE,
+    ask_ceph_job,
+    ask_minio_job,
+    burn_in_job,
+    burn_in_nccl_job,
+)
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
 
@@ -55,12 +61,15 @@ def server(api: "ApiServer", ml50: Cluster) -> Iterator["ApiServer"]:
     }
     for one in (*[one for one in made.objects if one["kind"].startswith("ValidatingAdmission")], everything):
         api.apply(one)
-    wrong = (pod(), ask_ceph(args=["sh"]), burn_in(args=["sh"]), ask_minio(ml50, "sh"))
-    makers = (EXPANSION, OSD_REPLACEMENT, EXPANSION, DRIVE_REPLACEMENT)
+    wrong = (pod(), ask_ceph(args=["sh"]), burn_in(args=["sh"]), nccl("a", args=["sh"]), ask_minio(ml50, "sh"))
+    makers = (EXPANSION, OSD_REPLACEMENT, EXPANSION, EXPANSION, DRIVE_REPLACEMENT)
     pairs = [*zip(wrong, makers, strict=True)]
     api.wait("the rules hold", lambda: all(api.create(one, by=account(who))[0] == 422 for one, who in pairs))
     yield api
     api.request("DELETE", f"/apis/{group}/v1/clusterrolebindings/test-operations")
+
+
+ACCEPTANCE = "registry.ml50.example.org/platform/acceptance"
 
 
 def pod() -> Object:
@@ -85,12 +94,27 @@ def burn_in(disks: int = 2, **container: Any) -> Object:
     spec["nodeSelector"] = {"kubernetes.io/hostname": "gpu-r1-01"}
     (main,) = spec["containers"]
     main |= {"image": IMAGE, "env": [{"name": "EXPECTED", "value": "{}"}]}
-    main["resources"]["limits"] |= {"nvidia.com/gpu": "8", "rdma/hca": "1"}
+    main["resources"]["limits"] |= {"nvidia.com/gpu": "8", "rdma/hca": "1", "memory": "507Gi"}
+    main["resources"]["requests"]["memory"] = "507Gi"
     asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     claim = {"spec": {**asked, "storageClassName": "scratch-nvme"}}
     for number in range(disks):
         main["volumeMounts"].append({"name": f"disk-{number}", "mountPath": f"/disks/{number}"})
         spec["volumes"].append({"name": f"disk-{number}", "ephemeral": {"volumeClaimTemplate": claim}})
+    main |= container
+    return job
+
+
+def nccl(*nodes: str, **container: Any) -> Object:
+    job = copy.deepcopy(burn_in_nccl_job())
+    job["metadata"]["name"] = f"burn-in-nccl-{len(nodes)}-{nodes[0]}"
+    job["spec"] |= {"activeDeadlineSeconds": 900, "parallelism": len(nodes), "completions": len(nodes)}
+    spec = job["spec"]["template"]["spec"]
+    (term,) = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    term["matchExpressions"][0]["values"] = [*nodes]
+    (main,) = spec["containers"]
+    main |= {"image": f"{ACCEPTANCE}:2026.10", "env": [{"name": "EXPECTED", "value": "{}"}]}
+    main["resources"]["limits"] |= {"nvidia.com/gpu": "8", "rdma/hca": "1"}
     main |= container
     return job
 
@@ -127,6 +151,8 @@ def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> Non
     for who in (EXPANSION, REPLACEMENT, DRIVER_UPGRADE):
         for disks in (0, 8):
             assert server.create(burn_in(disks), by=account(who)) == (201, "")
+        for nodes in (("gpu-01",), ("gpu-01", "gpu-02")):
+            assert server.create(nccl(*nodes), by=account(who)) == (201, "")
     notes = {REPLACEMENT: {"osds": "{}", "uid": "", "machine": ""}, OSD_REPLACEMENT: {"osd-7": "{}"}}
     for who, data in (notes | {DRIVE_REPLACEMENT: {"drive": "0", "server": "", "healing": ""}}).items():
         assert server.create(note(who, **data), by=account(who)) == (201, "")
@@ -256,17 +282,40 @@ HOSTILE: dict[str, Callable[[Object], None]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", ["ceph", "minio", "burn-in"])
+@pytest.mark.parametrize("which", ["ceph", "minio", "burn-in", "nccl"])
 def test_nothing_else_is_a_job_of_an_operation(server: "ApiServer", ml50: Cluster, which: str) -> None:
-    makers = {"ceph": OSD_REPLACEMENT, "minio": DRIVE_REPLACEMENT, "burn-in": EXPANSION}
+    makers = {"ceph": OSD_REPLACEMENT, "minio": DRIVE_REPLACEMENT, "burn-in": EXPANSION, "nccl": EXPANSION}
     taken = {}
-    for name, spoil in HOSTILE.items():
-        job = {"ceph": ask_ceph, "burn-in": burn_in}.get(which, lambda: ask_minio(ml50, "drives"))()
+    made = {"ceph": ask_ceph, "burn-in": burn_in, "nccl": lambda: nccl("gpu-01", "gpu-02")}
+    # How many pods with places it may have is held in a test of its own.
+    of_others = {"an index"} if which == "nccl" else set()
+    for name in HOSTILE.keys() - of_others:
+        job, spoil = made.get(which, lambda: ask_minio(ml50, "drives"))(), HOSTILE[name]
         spoil(job)
         status, message = server.create(job, by=account(makers[which]))
         if status != 422 or "ValidatingAdmissionPolicy" not in message:
             taken[name] = (status, message)
     assert taken == {}
+
+
+def test_gpus_are_tried_together_on_the_nodes_that_the_name_says(server: "ApiServer") -> None:
+    def more(job: Object) -> Object:
+        job["spec"] |= {"parallelism": 3, "completions": 3}
+        return job
+
+    def renamed(job: Object) -> Object:
+        job["metadata"]["name"] = "burn-in-nccl-1-gpu-09"
+        return job
+
+    def relabelled(job: Object) -> Object:
+        job["metadata"]["labels"] = {"app.kubernetes.io/name": "burn-in", "app.kubernetes.io/part-of": NAMESPACE}
+        return job
+
+    one = "gpu-01"
+    for job in (more(nccl(one)), nccl(one, "gpu-02", "gpu-03"), renamed(nccl(one)), relabelled(nccl(one)),
+                nccl(one, image="docker.io/library/python:3")):  # fmt: skip
+        status, message = server.create(job, by=account(EXPANSION))
+        assert (status, "ValidatingAdmissionPolicy" in message) == (422, True), message
 
 
 WORDS = (
@@ -419,4 +468,4 @@ def test_nobody_else_is_held(server: "ApiServer") -> None:
 
 
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-OWN = ("gen-operations", "gen-burn-in", "gen-ask-ceph", "gen-ask-minio")
+OWN = ("gen-operations", "gen-burn-in", "gen-burn-in-nccl", "gen-ask-ceph", "gen-ask-minio")

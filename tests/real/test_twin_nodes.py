@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cephplayed import Ceph, Osd, answering
 from nodesite import audited
-from nodesteps import MIRRORED, NODES, Steps, cordoned, etcd, notes, of_parts, silent, unused
+from nodesteps import NODES, Steps, cordoned, etcd, notes, of_parts, silent, unused
 from reference import ROOT, load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -30,7 +30,8 @@ pytestmark = pytest.mark.twin
 
 GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
 NEW = "gpu-15"
-JOB = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/burn-in-{NEW}"
+JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
+JOB = f"{JOBS}/burn-in-{NEW}"
 POOL = ("nvidia.com/gpu", "gen.internal/inference")
 
 
@@ -57,6 +58,8 @@ def steps(log: Path) -> Iterator[Steps]:
         made = Steps(twin, folder / "scripts")
         made.install(cluster)
         made.ceph("HEALTH_OK")
+        for one in ("gpu-13", "gpu-14"):
+            made.register(one, RBD_DRIVER, CEPHFS_DRIVER)
         yield made
 
 
@@ -65,12 +68,17 @@ def new(steps: Steps) -> Iterator[str]:
     """A machine that has not joined yet; what stands when it ends is a node like the others."""
     steps.leave(NEW)
     yield NEW
-    if steps.api.get(JOB):
-        steps.api.request("DELETE", f"{JOB}?propagationPolicy=Background")
-        steps.api.wait("the job has gone", lambda: steps.api.get(JOB) is None)
+    for one in left(steps):
+        steps.api.request("DELETE", f"{JOBS}/{one}?propagationPolicy=Background")
+    steps.api.wait("the jobs have gone", lambda: left(steps) == [])
     if steps.api.get(f"{NODES}/{NEW}"):
         steps.leave(NEW)
     steps.join(NEW)
+
+
+def left(steps: Steps) -> list[str]:
+    """Return the Jobs of burn-ins that are there."""
+    return [one["metadata"]["name"] for one in steps.api.items(JOBS)]
 
 
 def ended(process: "subprocess.Popen[str]") -> str:
@@ -79,22 +87,34 @@ def ended(process: "subprocess.Popen[str]") -> str:
     return str(said)
 
 
-def finish(steps: Steps, mark: str) -> None:
-    """Let the pod of the burn-in end: it needs no node that is real."""
-    at = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=batch.kubernetes.io/job-name%3Dburn-in-{NEW}"
+def finish(steps: Steps, mark: str, *of: str) -> list[str]:
+    """Let the pods of burn-ins end, which need no node that is real: of all Jobs in turn, or of these; the nodes that
+    they were on.
+    """
+    seen = []
+    for job in of or ("", "nccl-1-", "nccl-2-"):
+        pods = running(steps, f"burn-in-{job}{NEW}", 2 if job == "nccl-2-" else 1)
+        limits = [pod["spec"]["containers"][0]["resources"]["limits"] for pod in pods]
+        assert {(one[GPU], one[RDMA]) for one in limits} == {("8", "1")}
+        seen += [pod["spec"]["nodeName"] for pod in pods]
+        assert NEW in seen[-len(pods) :]
+        for pod in pods:
+            at = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}"
+            steps.patch(at, {"metadata": {"annotations": {mark: "1"}}})
+    return seen
 
-    def running() -> list[dict[str, Any]]:
-        return [one for one in steps.api.items(at) if one["status"].get("phase") == "Running"]
 
-    steps.api.wait("the burn-in runs", lambda: bool(running()))
-    (pod,) = running()
-    assert pod["spec"]["nodeName"] == NEW
-    assert pod["spec"]["containers"][0]["image"] == MIRRORED
-    limits = pod["spec"]["containers"][0]["resources"]["limits"]
-    assert (limits[GPU], limits[RDMA]) == ("8", "1")
-    steps.patch(
-        f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}", {"metadata": {"annotations": {mark: "1"}}}
-    )
+def running(steps: Steps, job: str, count: int) -> list[dict[str, Any]]:
+    """Return the pods of a Job when all of them run."""
+    at = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=batch.kubernetes.io/job-name%3D{job}"
+    found: list[dict[str, Any]] = []
+
+    def all_run() -> bool:
+        found[:] = [one for one in steps.api.items(at) if one["status"].get("phase") == "Running"]
+        return len(found) == count
+
+    steps.api.wait(f"{job} runs", all_run)
+    return found
 
 
 def test_a_new_node_is_taken_in(steps: Steps, new: str) -> None:
@@ -123,17 +143,30 @@ def test_a_new_node_is_taken_in(steps: Steps, new: str) -> None:
     for number in range(2):
         steps.disk(new, number)
     trying = steps.begin("expansion", "burn-in", new)
-    finish(steps, "twin.test/complete")
-    ended(trying)
-    assert steps.api.get(JOB) is None, "its pod would hold the scratch disks"
+    assert finish(steps, "twin.test/complete")[:2] == [new, new]
+    assert f"the neighbour of {new} is gpu-13, which nobody uses" in ended(trying)
+    assert left(steps) == [], "their pods would hold the scratch disks"
     assert "takes pods of pool gpu-inference" in steps.good("expansion", "accept", new)
     assert not cordoned(steps, new)
     assert "Ceph gets no disks of" in steps.good("expansion", "storage", new)
     report = steps.good("expansion", "report", new)
     assert "was accepted at" in report
+    assert "of no team" not in report
     for step in ("preflight", "join", "marks", "ready", "burn-in", "accept", "storage"):
         steps.good("expansion", step, new)
     assert not cordoned(steps, new), "a second run cordons nothing that was accepted"
+
+
+def test_what_no_team_owns_of_a_pool_is_told_with_the_command_that_gives_it(steps: Steps, new: str) -> None:
+    steps.join(new)
+    steps.patch(f"{NODES}/{new}", {"metadata": {"annotations": {"gen.internal/accepted": "2026-11-20T00:00:00Z"}}})
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/nodes-gpu-inference"
+    said = steps.api.get(path)["data"]["_pool"]
+    steps.patch(path, {"data": {"_pool": said.replace('"unowned": {}', f'"unowned": {{"{GPU}": 8}}')}})
+    report = steps.good("expansion", "report", new)
+    steps.patch(path, {"data": {"_pool": said}})
+    assert f"of no team in pool gpu-inference: 8 {GPU}" in report
+    assert "`gen pool quota gpu-inference TEAM=8 --cluster ml50`, `gen render --cluster ml50`, `gen commit`" in report
 
 
 def test_what_hinders_a_node_is_told_before_it_joins(steps: Steps, new: str) -> None:
@@ -149,6 +182,43 @@ def test_what_hinders_a_node_is_told_before_it_joins(steps: Steps, new: str) -> 
     steps.join(new)
     assert "has joined and takes pods already" in steps.refused("expansion", "preflight", new)
     assert not cordoned(steps, new)
+
+
+def test_a_machine_that_is_less_than_the_file_says_is_told(steps: Steps, new: str) -> None:
+    steps.join(new)
+    steps.good("expansion", "join", new)
+    steps.status(f"{NODES}/{new}", {"capacity": {"cpu": "64", "memory": "990Gi"}})
+    said = steps.refused("expansion", "preflight", new)
+    assert f"{new} is not the machine of the file: 64 of 128 hardware threads. Mend it" in said
+    steps.status(f"{NODES}/{new}", {"capacity": {"cpu": "128", "memory": "960Gi"}})
+    steps.patch(f"{NODES}/{new}", {"metadata": {"labels": {f"{GPU}.product": "NVIDIA-A100-SXM4-80GB"}}})
+    said = steps.refused("expansion", "ready", new)
+    assert "960 of 1024 GiB of memory; GPUs called NVIDIA-A100-SXM4-80GB, not H100" in said
+
+
+def test_only_a_node_that_is_whole_and_free_is_a_neighbour(steps: Steps, new: str) -> None:
+    others = ("gpu-13", "gpu-14")
+    steps.join(new)
+    steps.good("expansion", "join", new)
+    steps.twin.cordon("gpu-13")
+    held = {GPU: "1"}
+    job = {"metadata": {"name": "held", "namespace": "default"}, "spec": {"nodeName": "gpu-14", "containers": [
+        {"name": "main", "image": "registry.example.org/any:1", "resources": {"limits": held}},
+    ]}}  # fmt: skip
+    assert steps.api.create({"apiVersion": "v1", "kind": "Pod", **job}, dry=False)[0] == 201
+    for number in range(2):
+        steps.disk(new, number)
+    whys = ("it is cordoned", "held uses its devices")
+    for other, why in zip((*others, "cpu-27"), (*whys, "it is no other node of pool gpu-inference"), strict=True):
+        trying = steps.begin("expansion", "burn-in", new, NEIGHBOUR=other)
+        if other == others[0]:
+            finish(steps, "twin.test/complete", "", "nccl-1-")
+        said, _ = trying.communicate(timeout=240)
+        assert (trying.returncode, f"{other} cannot be {new}'s neighbour now: {why}" in said) == (2, True), said
+    said = steps.good("expansion", "burn-in", new)
+    assert "a neighbour is not tried: no other node of pool gpu-inference is whole and free" in said
+    steps.api.request("DELETE", "/api/v1/namespaces/default/pods/held?gracePeriodSeconds=0")
+    steps.twin.cordon()
 
 
 @pytest.fixture
@@ -180,7 +250,7 @@ def test_a_node_whose_devices_are_sick_stays_out_until_it_is_mended(steps: Steps
     for number in range(2):
         steps.disk(new, number)
     trying = steps.begin("expansion", "burn-in", new)
-    finish(steps, "twin.test/fail")
+    finish(steps, "twin.test/fail", "")
     said, _ = trying.communicate(timeout=240)
     assert (trying.returncode, "did not pass" in said) == (2, True), said
     report = steps.good("expansion", "report", new, STATUS="Failed")
@@ -208,7 +278,7 @@ def test_a_step_that_was_killed_is_gone_on_with(steps: Steps, new: str) -> None:
     killed.communicate()
     again = steps.begin("expansion", "burn-in", new)
     finish(steps, "twin.test/complete")
-    assert "begins" not in ended(again), "the devices are tried once"
+    assert f"burn-in-{new} begins" not in ended(again), "the devices are tried once"
     assert "were tried at" in steps.good("expansion", "burn-in", new)
 
 
@@ -238,10 +308,10 @@ def taken_in(steps: Steps, new: str, do: Callable[[str], object]) -> "Object":
 def test_an_expansion_that_is_killed_after_each_change_ends_as_one_that_is_not(steps: Steps, new: str) -> None:
     killed = dict[str, int]()
     often = taken_in(steps, new, lambda step: killed.update({step: steps.killed("expansion", step, new)}))
-    # The Job made, the result written, the Job removed.
-    changes = {"join": 1, "marks": 1, "burn-in": 3, "accept": 1}
+    # Three Jobs made, the result written, the Jobs removed.
+    changes = {"join": 1, "marks": 1, "burn-in": 7, "accept": 1}
     assert killed == {"preflight": 0, "ready": 0, "storage": 0, **changes}
-    assert steps.api.get(JOB) is None, "its pod would hold the scratch disks"
+    assert left(steps) == [], "their pods would hold the scratch disks"
     assert not cordoned(steps, new)
     steps.leave(new)
     assert often == taken_in(steps, new, lambda step: steps.good("expansion", step, new))
@@ -432,7 +502,7 @@ def test_a_node_that_a_person_cordoned_is_another_machine_when_it_comes_back(ste
 
 def test_where_kueue_serves_another_version_nothing_is_emptied(steps: Steps) -> None:
     # What the steps ask of Kueue is asked of a version that the real API server does not serve.
-    script = steps.folder / "draining.py"
+    script = steps.folder / "api.py"
     text = script.read_text()
     script.write_text(text.replace("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta9"))
     said = steps.refused("removal", "preflight", "gpu-10")

@@ -2,7 +2,7 @@
 
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, PROGRAMS, labels
-from generator.components.acceptance.pools import GIB, Tried, absent, runs_mpi, shared_classes
+from generator.components.acceptance.pools import GIB, Tried, absent, environment, message, runs_mpi, shared_classes
 from generator.components.acceptance.queue import priority
 from generator.components.acceptance.stores import OBJECTS, TEST, stores, volume
 from generator.components.common import POOL
@@ -11,7 +11,6 @@ from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placemen
 from generator.components.kueue import PRIORITY, QUEUE
 from generator.components.node_operations.templates import IMAGE
 from generator.components.queues import flavors
-from generator.components.rdma import nccl
 from generator.components.volcano import GANG
 from generator.model.capacity import flavor_capacity
 from generator.model.cluster import Cluster
@@ -56,7 +55,7 @@ def all_reduce(cluster: Cluster, one: Tried) -> Manifest:
 
 def by_torchrun(cluster: Cluster, one: Tried) -> Manifest:
     """Return the Job whose pods meet at the first of them, by the names that a Service gives them."""
-    told = {"SIZE": _message(one), "NCCL_DEBUG": "INFO"}
+    told = {"SIZE": message(one), "NCCL_DEBUG": "INFO"}
     return _meeting(cluster, one, told, ["sh", f"{PROGRAM}/torch.sh", "torch_reduce.py"])
 
 
@@ -73,20 +72,20 @@ def inference(cluster: Cluster, one: Tried) -> Manifest:
 def _meeting(cluster: Cluster, one: Tried, told: dict[str, str], command: list[str]) -> Manifest:
     """Return a Job by torchrun."""
     patience = str(cluster.scheduling.start_minutes * 60)
-    env = _environment(one) | {"GPUS": str(one.each), "PATIENCE": patience, "PORT": str(PORT)} | told
+    env = environment(one) | {"GPUS": str(one.each), "PATIENCE": patience, "PORT": str(PORT)} | told
     return _indexed(cluster, len(one.machines), {"subdomain": "", **_pod(cluster, one, env, command=command)})
 
 
 def burn(cluster: Cluster, one: Tried) -> Manifest:
     """Return the Job in which each pod loads all GPUs of its node, and meets no other."""
-    env = _environment(one) | {"GPUS": str(one.each), "PATIENCE": str(SECONDS_OF_START)}
+    env = environment(one) | {"GPUS": str(one.each), "PATIENCE": str(SECONDS_OF_START)}
     spec = _pod(cluster, one, env, command=["python3", "-u", "-B", f"{PROGRAM}/gpu_burn.py"])
     return _indexed(cluster, len(one.machines), spec)
 
 
 def by_mpi(cluster: Cluster, one: Tried) -> Manifest:
     """Return the MPIJob."""
-    env = _environment(one) | {"SSH": mpi_operator.KEYS, "SIZE": _message(one), "NCCL_DEBUG": "INFO"}
+    env = environment(one) | {"SSH": mpi_operator.KEYS, "SIZE": message(one), "NCCL_DEBUG": "INFO"}
     launch = {"command": ["sh", f"{PROGRAM}/launch.sh"], "args": ["sh", f"{PROGRAM}/all_reduce.sh"]}
     worker = _pod(cluster, one, env, command=["sh", f"{PROGRAM}/worker.sh"])
     worker["containers"][0]["securityContext"] = mpi_operator.worker_security(SECURITY)
@@ -120,18 +119,12 @@ def _launcher(cluster: Cluster, one: Tried, env: dict[str, str]) -> Manifest:
     return {**placement(priority(cluster)), **where, "containers": [container], "volumes": [_programs()]}
 
 
-def _message(one: Tried) -> str:
-    """Return how much each GPU gives to the sum: nccl-tests holds that three times."""
-    gpu = one.machines[0].hardware.gpu
-    return "8G" if gpu and gpu.memory.value >= 32 * GIB else "1G"
-
-
 def pairs(cluster: Cluster, one: Tried) -> Manifest:
     """Return the Job in which each pod writes to its neighbour's memory, link by link. Pods find each other by names,
     below that of a Service which the steps make with it.
     """
     env = {"HCAS": " ".join(one.hcas), "MEMORIES": "host cuda", "SECONDS_EACH": SECONDS_OF_LINK, "PATIENCE": "120"}
-    spec = _pod(cluster, one, _environment(one) | env, command=["sh", f"{PROGRAM}/pairs.sh"])
+    spec = _pod(cluster, one, environment(one) | env, command=["sh", f"{PROGRAM}/pairs.sh"])
     return _indexed(cluster, len(one.machines), {"subdomain": "", **spec})
 
 
@@ -181,7 +174,7 @@ def _claim(storage_class: str, size: int) -> Manifest:
 
 def _with_disks(cluster: Cluster, one: Tried, claims: dict[str, Manifest], size: int) -> Manifest:
     env = {"SIZE": str(size), "SECONDS_EACH": SECONDS_OF_DISK}
-    spec = _pod(cluster, one, _environment(one) | env, command=["sh", f"{PROGRAM}/disks.sh"])
+    spec = _pod(cluster, one, environment(one) | env, command=["sh", f"{PROGRAM}/disks.sh"])
     spec["volumes"] += [{"name": name, **claim} for name, claim in claims.items()]
     spec["containers"][0]["volumeMounts"] += [{"name": name, "mountPath": f"/disks/{name}"} for name in claims]
     return spec
@@ -247,9 +240,3 @@ def _container(cluster: Cluster, env: dict[str, str]) -> Manifest:
 
 def _programs() -> Manifest:
     return {"name": "program", "configMap": {"name": PROGRAMS}}
-
-
-def _environment(one: Tried) -> dict[str, str]:
-    """Return what every test is told: the way NCCL takes, and to count GPUs as `nvidia-smi` does."""
-    reached = nccl(one.hcas, reached=bool(one.rdma)) if len(one.machines) > 1 else {}
-    return {**reached, "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "HOME": "/tmp", "USER": "job"}  # noqa: S108 - the pod's own

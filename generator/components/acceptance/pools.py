@@ -12,7 +12,7 @@ from generator.components.acceptance.thresholds import link_rate
 from generator.components.ceph_cluster.classes import block_class, file_class
 from generator.components.queues import flavors
 from generator.components.queues.reach import reach
-from generator.components.rdma import offers
+from generator.components.rdma import nccl, offers
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU, devices
@@ -112,3 +112,15 @@ def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
     elif len(cluster.control_plane) < 2:
         found["vip"] = "there is one control-plane node, and so nobody who could take the address over"
     return found
+
+
+def message(one: Tried) -> str:
+    """Return how much each GPU gives to the sum: nccl-tests holds that three times."""
+    gpu = one.machines[0].hardware.gpu
+    return "8G" if gpu and gpu.memory.value >= 32 * GIB else "1G"
+
+
+def environment(one: Tried) -> dict[str, str]:
+    """Return what every test is told: the way NCCL takes, and to count GPUs as `nvidia-smi` does."""
+    reached = nccl(one.hcas, reached=bool(one.rdma)) if len(one.machines) > 1 else {}
+    return {**reached, "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "HOME": "/tmp", "USER": "job"}  # noqa: S108 - the pod's own

@@ -24,7 +24,13 @@ from generator.components.node_operations.names import (
     labels,
 )
 from generator.components.node_operations.shapes import Cel, literal, of_job, of_pod, of_repository, of_volume, only
-from generator.components.node_operations.templates import IMAGE, ask_ceph_job, ask_minio_job, burn_in_job
+from generator.components.node_operations.templates import (
+    IMAGE,
+    ask_ceph_job,
+    ask_minio_job,
+    burn_in_job,
+    burn_in_nccl_job,
+)
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.rook_ceph import VERSIONS as ROOK_VERSIONS
 from generator.components.tenants.policy import GROUP, policy, resources
@@ -53,6 +59,7 @@ _JOBS = "request.resource.group == 'batch' && request.resource.resource == 'jobs
 _MAPS = "request.resource.group == '' && request.resource.resource == 'configmaps'"
 _POD = "object.spec.template.spec"
 _MAIN = f"{_POD}.containers[0]"
+_LIMITS = f"dyn({_MAIN}.resources.limits).all(key, key.contains('/') || key == 'memory')"
 _DISK = "{}.name.matches('^disk-[0-9]+$')"
 _RUN = "is refused: gen renders which Jobs an operation makes, and this is none of them"
 
@@ -60,6 +67,8 @@ _RUN = "is refused: gen renders which Jobs an operation makes, and this is none 
 def policies(cluster: Cluster) -> Iterator[Manifest]:
     """Yield every rule, and what binds it. They come before the rights that they bound."""
     made = [everything(), burn_in(cluster)]
+    if cluster.acceptance:
+        made.append(burn_in_nccl(cluster.acceptance.image))
     if cluster.storage.ceph:
         made.append(ask_ceph(cluster))
     if cluster.storage.objects:
@@ -127,25 +136,56 @@ def burn_in(cluster: Cluster) -> Manifest:
     (container,) = spec["containers"]
     (scripts,), (mount,) = spec["volumes"], container["volumeMounts"]
     environment = [{"name": "EXPECTED", "value": Cel(f"{_MAIN}.env[0].value")}]
-    limits = {"limits": Cel(f"{_MAIN}.resources.limits")}
+    limits, memory = Cel(f"{_MAIN}.resources.limits"), Cel(f"{_MAIN}.resources.limits.memory")
     filled = {
         "image": Cel(f"{_MAIN}.image"),
         "env": environment,
-        "resources": {**container["resources"], **limits},
+        "resources": {"requests": {**container["resources"]["requests"], "memory": memory}, "limits": limits},
         "volumeMounts": Cel(f"{_MAIN}.volumeMounts"),
     }
     node = {"kubernetes.io/hostname": Cel("object.metadata.name.substring(8)")}
     pod = {**spec, "nodeSelector": node, "containers": [{**container, **filled}], "volumes": Cel(f"{_POD}.volumes")}
-    memory = container["resources"]["limits"]["memory"]
     place = {"name": Cel("m.name"), "mountPath": Cel("'/disks/' + m.name.substring(5)")}
     rules = [
         of_repository(f"{_MAIN}.image", at_mirror(IMAGE, cluster.site.images)),
-        f"dyn({_MAIN}.resources.limits).all(key, key.contains('/') || key == 'memory')",
-        f"{_MAIN}.resources.limits.memory == {literal(memory)}",
+        _LIMITS,
+        f"{memory}.matches('^[0-9]+Gi$')",
         f"{_POD}.volumes.all(v, v == {literal(of_volume(scripts))} || {_disk(cluster)})",
         f"{_MAIN}.volumeMounts.all(m, m == {literal(mount)} || {_DISK.format('m')} && m == {literal(place)})",
     ]
-    return _shape("gen-burn-in", NAMESPACE, job, pod, rules)
+    # Who says by its label that it tries GPUs together is held to that, where that is rendered.
+    alone = f"object.metadata.?labels.orValue({{}}) != {literal(burn_in_nccl_job()['metadata']['labels'])}"
+    return _shape("gen-burn-in", NAMESPACE, job, pod, rules, **({"alone": alone} if cluster.acceptance else {}))
+
+
+def burn_in_nccl(image: str) -> Manifest:
+    """Hold the Job that tries GPUs together to what is rendered; it names one node or two, and their devices."""
+    job = burn_in_nccl_job()
+    spec = job["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+    required = Cel(f"{_POD}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution")
+    names = Cel(f"{required}.nodeSelectorTerms[0].matchExpressions[0].values")
+    one = {"key": "kubernetes.io/hostname", "operator": "In", "values": names}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [one]}]}
+    filled = {
+        "image": Cel(f"{_MAIN}.image"),
+        "env": [{"name": "EXPECTED", "value": Cel(f"{_MAIN}.env[0].value")}],
+        "resources": {**container["resources"], "limits": Cel(f"{_MAIN}.resources.limits")},
+    }
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    pod = {**spec, "affinity": affinity, "containers": [{**container, **filled}]}
+    pod["volumes"] = [of_volume(each) for each in spec["volumes"]]
+    count = Cel(f"size({names})")
+    of_any = {**job, "spec": {**job["spec"], "parallelism": count, "completions": count}}
+    rules = [
+        of_repository(f"{_MAIN}.image", image),
+        _LIMITS,
+        f"{_MAIN}.resources.limits.memory == {literal(container['resources']['limits']['memory'])}",
+        f"{count} in [1, 2]",
+        f"object.metadata.name == 'burn-in-nccl-' + string({count}) + '-' + {names}[0]",
+    ]
+    tried = f"object.metadata.?labels.orValue({{}}) == {literal(job['metadata']['labels'])}"
+    return _shape("gen-burn-in-nccl", NAMESPACE, of_any, pod, rules, together=tried)
 
 
 def _disk(cluster: Cluster) -> str:
@@ -208,15 +248,15 @@ def ask_minio(cluster: Cluster) -> Manifest:
     return _shape("gen-ask-minio", MINIO, job, pod, rules)
 
 
-def _shape(name: str, space: str, job: Manifest, pod: Manifest, rules: list[str]) -> Manifest:
-    """Return the rule for new Jobs of one shape."""
+def _shape(name: str, space: str, job: Manifest, pod: Manifest, rules: list[str], **only_for: str) -> Manifest:
+    """Return the rule for new Jobs of one shape: of all in a namespace, but for what `only_for` says."""
     told = f"Job {_RUN}"
     whole = [f"dyn({_POD}) == {literal(of_pod(pod))}"]
     return policy(
         name,
         [resources("batch", ["jobs"], "CREATE")],
         validations=dict.fromkeys((*of_job(job), *whole, *rules), told),
-        conditions={**_by_operations(), "here": f"request.namespace == '{space}'"},
+        conditions={**_by_operations(), "here": f"request.namespace == '{space}'", **only_for},
     )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.components import ceph_csi_drivers, csi_nfs, etcd_backup, gpu_operator, rdma
+from generator.components.acceptance.pools import GIB, Tried, environment, message, tried
+from generator.components.acceptance.thresholds import NCCL, thresholds
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
@@ -14,14 +16,18 @@ from generator.components.node_operations.names import NAMESPACE, UPGRADE, label
 from generator.components.parts import taint_entry
 from generator.components.queues import remainder
 from generator.components.workflows.scheduled import BACKUP, label
-from generator.model.capacity import osds
+from generator.model.capacity import allocatable, osds
 from generator.model.cluster import Cluster
+from generator.model.gpus import known
 from generator.model.mirror import at_mirror
 from generator.model.nodes import Machine
 
 FACTS = f"{OWN_LABELS}/facts"
 OF_POOL = "_pool"
 """The key of what all nodes of a pool share; no node is called so."""
+PATIENCE = "600"
+"""Seconds for which the processes of an all-reduce wait for each other: PyTorch's image may come late to one node."""
+PORT = 29500
 OFFERING = (gpu_operator.DEFINITION, rdma.DEFINITION)
 
 
@@ -74,7 +80,9 @@ def _line(facts: dict[str, Any]) -> str:
 
 
 def of_pool(cluster: Cluster, pool: str) -> dict[str, Any]:
-    """Return what all nodes of a pool share: the devices of no team, the drivers of volumes that must register."""
+    """Return what all nodes of a pool share: the devices of no team, the drivers of volumes that must register, how
+    their GPUs are tried together.
+    """
     scratch = cluster.storage.scratch
     left = remainder(cluster, pool).devices if cluster.teams else {}
     return {
@@ -85,7 +93,26 @@ def of_pool(cluster: Cluster, pool: str) -> dict[str, Any]:
         "unowned": {name: count for name, count in left.items() if count > 0},
         "drivers": drivers(cluster),
         "scratch": scratch.storage_class if scratch else "",
+        "nccl": together(cluster, pool),
         "monitors": [machine.name for machine in cluster.monitor_hosts] if cluster.storage.ceph else [],
+    }
+
+
+def together(cluster: Cluster, pool: str) -> dict[str, Any] | None:
+    """Return how GPUs of a pool are tried together, and what two nodes must reach; None where acceptance tries none."""
+    found = [one for one in tried(cluster) if one.pool == pool] if cluster.acceptance else []
+    return _all_reduce(cluster, found[0]) if cluster.acceptance and found else None
+
+
+def _all_reduce(cluster: Cluster, one: Tried) -> dict[str, Any]:
+    assert cluster.acceptance
+    told = {"SIZE": message(one), "PORT": str(PORT), "PATIENCE": PATIENCE, "NCCL_DEBUG": "INFO"}
+    return {
+        "image": cluster.acceptance.image,
+        "env": environment(one) | told,
+        "hcas": list(one.hcas),
+        "infiniband": one.rdma is not None,
+        "gbytes": thresholds(cluster, one.machines).get(NCCL),
     }
 
 
@@ -106,6 +133,7 @@ def of_node(cluster: Cluster, machine: Machine, must_bear: Marks) -> dict[str, A
         "removed": must_bear.removed,
         "taints": [taint_entry(one) for one in must_bear.taints],
         "annotations": must_bear.annotations,
+        "hardware": hardware(machine),
         "resources": found,
         # A ticket for InfiniBand shows a pod all of its node's HCAs: one is enough.
         "burn-in": {name: 1 if name.startswith(f"{rdma.PREFIX}/") else count for name, count in found.items()},
@@ -114,12 +142,24 @@ def of_node(cluster: Cluster, machine: Machine, must_bear: Marks) -> dict[str, A
     }
 
 
+def hardware(machine: Machine) -> dict[str, Any]:
+    """Return what the machine is, as far as a Node tells it: hardware threads, bytes of memory, the model of its GPUs,
+    where it is one that is known.
+    """
+    said = machine.hardware
+    return {"cpu": said.cpu, "memory": said.memory.value, "gpu": known(said.gpu.model) if said.gpu else ""}
+
+
 def expected(cluster: Cluster, machine: Machine) -> dict[str, Any]:
-    """Return what a pod with all devices sees. GPUs that are split or shared are not counted from inside."""
+    """Return what a pod with all devices sees, and how much memory it tries, in GiB. GPUs that are split or shared are
+    not counted from inside.
+    """
     gpu, reached = machine.hardware.gpu, cluster.fabric and rdma.offers(cluster, machine)
     whole = gpu is not None and not gpu.mig and not gpu.time_slices
     return {
         "gpus": machine.gpus if whole else 0,
         "hcas": list(machine.hardware.hcas) if reached else [],
         "disks": machine.drive_count("scratch") if cluster.storage.scratch else 0,
+        # Half of what pods can have: the rest is for what runs on every node.
+        "memory": allocatable(machine, cluster).memory // 2 // GIB,
     }

@@ -31,7 +31,9 @@ def rights(cluster: Cluster) -> Iterator[Manifest]:
     marked = rule("", ["nodes"], ["patch"], [one.name for one in cluster.machines])
     listed = rule("", ["nodes"], ["get", "list"])
     registered = rule("storage.k8s.io", ["csinodes"], ["get"])
-    yield from _bound(EXPANSION, [listed, marked, registered])
+    # Which node is free, so that NCCL can be tried with it.
+    free = [rule("", ["pods"], ["list"]), *([rule("kueue.x-k8s.io", ["workloads"], ["list"])] if cluster.teams else [])]
+    yield from _bound(EXPANSION, [listed, marked, registered, *(free if cluster.acceptance else [])])
     yield from _bound(REMOVAL, [rule("", ["nodes"], ["get"]), marked, *emptying(cluster)])
     budgets = rule("policy", ["poddisruptionbudgets"], ["list"])
     away = [*emptying(cluster), budgets]

@@ -24,12 +24,14 @@ from generator.model.gpus import VENDOR
 IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 """Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
-    "api.py", "asking.py", "burn_in.py", "ceph.py", "daemons.py", "draining.py", "drive_replacement.py",
-    "driver_upgrade.py", "drivers.py", "drives.py", "expansion.py", "fencing.py", "maintaining.py", "maintenance.py",
-    "members.py", "offering.py", "osd_replacement.py", "osds.py", "placing.py", "planning.py", "reaching.py",
-    "records.py", "removal.py", "replacement.py", "rounds.py", "standing.py", "stores.py", "trying.py", "upgrade.py",
-    "upgrading.py", "versions.py", "walks.py",
+    "admitted.py", "api.py", "asking.py", "burn_in.py", "burn_in_nccl.py", "ceph.py", "daemons.py", "draining.py",
+    "drive_replacement.py", "driver_upgrade.py", "drivers.py", "drives.py", "expansion.py", "fencing.py", "jobs.py",
+    "likeness.py", "maintaining.py", "maintenance.py", "members.py", "offering.py", "osd_replacement.py", "osds.py",
+    "placing.py", "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "rounds.py",
+    "standing.py", "stores.py", "together.py", "trying.py", "upgrade.py", "upgrading.py", "versions.py", "walks.py",
 )  # fmt: skip
+OF_ACCEPTANCE = ("nccl_output.py.txt", "processes.py.txt", "torch.sh", "torch_reduce.py.txt")
+"""What burn-ins have of acceptance: its all-reduce, and who reads what that says."""
 TOLD = "/told"
 """Where a step leaves what the workflow asks it for."""
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
@@ -39,6 +41,7 @@ DAY = 24 * 60 * 60
 def scripts() -> Manifest:
     """Return the ConfigMap with the scripts, and the Jobs that they begin."""
     files = {name: read_text(f"node_operations/{name}.txt") for name in FILES}
+    files |= {name.removesuffix(".txt"): read_text(f"acceptance/{name}") for name in OF_ACCEPTANCE}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -46,6 +49,7 @@ def scripts() -> Manifest:
         "data": {
             **files,
             "burn-in.json": json.dumps(burn_in_job(), indent=1),
+            "burn-in-nccl.json": json.dumps(burn_in_nccl_job(), indent=1),
             "ask-ceph.json": json.dumps(ask_ceph_job(), indent=1),
             "ask-minio.json": json.dumps(ask_minio_job(), indent=1),
         },
@@ -55,6 +59,12 @@ def scripts() -> Manifest:
 def burn_in_job() -> Manifest:
     """Return the Job, as yet without its node, its devices and its image, which is that of the step that makes it."""
     (made,) = read_objects("node_operations/burn-in-job.yaml")
+    return made
+
+
+def burn_in_nccl_job() -> Manifest:
+    """Return the Job that tries GPUs together, as yet without its nodes, their devices and the image of acceptance."""
+    (made,) = read_objects("node_operations/burn-in-nccl-job.yaml")
     return made
 
 
