@@ -284,4 +284,5 @@ def _last(cluster: Cluster) -> Step:
     every += [f"drill-{name}" for name in tried]
     runs = (Text(words.RUN, name=Word(name), cluster=Word(cluster.name)) for name in every)
     held = Text(words.PLAIN, nodes=_names(cluster.control_plane)) if cluster.kubernetes.etcd.backup else joined(())
-    return _step(cluster, "ABCD", "last", cluster=Word(cluster.name), commands=joined(runs), plain=held)
+    rook = Text(words.ROOK_BEFORE) if cluster.storage.ceph else joined(())
+    return _step(cluster, "ABCD", "last", cluster=Word(cluster.name), commands=joined(runs), plain=held, rook=rook)

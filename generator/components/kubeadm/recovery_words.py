@@ -39,7 +39,10 @@ After a snapshot Rook waits (*etcd*):
 kubectl -n rook-ceph scale deployment rook-ceph-operator --replicas=1
 ```
 """)
-PLAIN = Template("`shred --remove etcd.db keys.tar` here, `/root/etcd.db` on {nodes}; and last, weeks\nlater, ")
+PLAIN = Template(
+    "`shred --remove etcd.db keys.tar` here, `/root/etcd.db` on\n{nodes}; and weeks later etcd's `member-before-*`, "
+)
+ROOK_BEFORE = Template("`/root/rook-before`, ")
 WIPE = Template("""\
  Ceph is nothing without
 `/var/lib/rook` of {hosts} and the Secret rook-ceph-mon.""")
