@@ -23,7 +23,7 @@ CASES = {
 }
 DISKS = Template("{hosts} and their disks")
 NO_DISKS = Template("the machines")
-ROTATED = Template(", and after keys of Ceph were\nrotated")
+ROTATED = Template(", and after keys of Ceph were rotated")
 HAND = {
     True: Template(
         "; `escrow.age`, and\na private key of age in `KEY.txt` that belongs to one of `site.escrow.recipients`"
@@ -54,7 +54,9 @@ NO_SNAPSHOTS = Template("""\
 Nothing takes snapshots of etcd here (`kubernetes.etcd.backup`): there are no cases A and B, and objects that are not in
 Git are lost with etcd.""")
 NAMES = Template(",\n`rook-ceph/rook-ceph-mon` among them")
-NO_MONITOR = Template("`monitors.sh`, in the step *Ceph*.")
+NO_MONITOR = Template("""\
+`monitors.sh` makes one, as the
+end of the step *Ceph* says: before Rook starts, or it begins with empty ones.""")
 NO_MONITOR_ENCRYPTED = Template("""\
 the disks are encrypted,
 and their keys were with the monitors. Unless `dm-crypt.age` was kept, what is on them is lost: go on as in case D, with
