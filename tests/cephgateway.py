@@ -69,6 +69,8 @@ keyring = {folder}/osd/keyring
 class Gateway:
     """A Ceph with its gateway, at `url`, and without encryption at `plain`. Users are made by `radosgw-admin`."""
 
+    config = CONFIG
+
     def __init__(self, folder: Path, certificates: Path) -> None:
         self.folder, self.certificates = folder, certificates
         self.address, plain = (f"127.0.0.1:{_free_port()}" for _ in range(2))
@@ -94,7 +96,7 @@ class Gateway:
         """Make a cluster of one monitor and one OSD, and start both."""
         fsid, osd = str(uuid.uuid4()), str(uuid.uuid4())
         monitor = _free_port()
-        (self.folder / "ceph.conf").write_text(CONFIG.format(fsid=fsid, monitor=monitor, folder=self.folder))
+        (self.folder / "ceph.conf").write_text(self.config.format(fsid=fsid, monitor=monitor, folder=self.folder))
         (self.folder / "osd").mkdir()
         self.keys()
         at = f"[v2:127.0.0.1:{monitor}/0]"
@@ -156,7 +158,8 @@ class Gateway:
 
     def end(self) -> None:
         """End all daemons, the last one first."""
-        for one in reversed(self.daemons):
+        while self.daemons:
+            one = self.daemons.pop()
             one.terminate()
             try:
                 one.wait(10)

@@ -7,6 +7,7 @@ from msgspec import structs
 from reference import load
 
 from generator.components import compose
+from generator.components.kubeadm.recovery import recovery_files
 from generator.components.kubeadm.steps import steps
 from generator.model.cluster import Cluster, Endpoint
 from generator.model.nodes import Network
@@ -36,4 +37,5 @@ def blocks() -> list[str]:
         str(steps(cluster, [secret for component in compose(cluster) for secret in component.secrets]))
         for cluster in variants()
     )
-    return list(dict.fromkeys(block for text in texts for block in _BLOCK.findall(text)))
+    pages = (str(one) for cluster in variants() for one in recovery_files(cluster).values())
+    return list(dict.fromkeys(block for text in (*texts, *pages) for block in _BLOCK.findall(text)))

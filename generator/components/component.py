@@ -118,7 +118,8 @@ class Secret(Struct, frozen=True, kw_only=True):
     is one. `known` are values that are no secret, by key; generated ones are random bytes in the `form` that the
     readers take. `entry` is where the site's store has an `external` one, `random` whether nobody gives its values.
     `computed` are those that others of its values make, by key; a copy names them as well, and need not hold what they
-    are made of.
+    are made of. `along` are the ConfigMaps of its namespace without which an `in-cluster` one brings nothing back, each
+    with those of its keys whose change makes a copy old.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Secret(Struct, frozen=True, kw_only=True):
     random: bool = False
     computed: Mapping[str, Computed] = {}
     turn: Turn | None = None
+    along: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def full_name(self) -> str:

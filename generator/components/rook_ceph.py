@@ -51,6 +51,8 @@ JUMPS = (
 )
 
 NAMESPACE = "rook-ceph"
+ENDPOINTS = "rook-ceph-mon-endpoints"
+"""The ConfigMap that says which monitors there are, where they run and at which addresses."""
 """The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
 GATEWAYS = {"app": "rook-ceph-rgw"}
 """Labels of the pods that serve S3."""
@@ -213,7 +215,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group=GROUP), Api(group=BUCKETS)),
-    brings=(Made("ConfigMap", "rook-ceph-mon-endpoints", NAMESPACE),),
+    brings=(Made("ConfigMap", ENDPOINTS, NAMESPACE),),
     kinds=KINDS,
     shown_by=Evidence(images=("rook/ceph",)),
     notes="Only the operator. The CSI drivers and the cluster are components of their own, so that each moves in a "

@@ -15,6 +15,7 @@ from generator.components.kubeadm.init import admission, init_documents, join_do
 from generator.components.kubeadm.interfaces import interface_files
 from generator.components.kubeadm.labels import label_files
 from generator.components.kubeadm.node import node_files
+from generator.components.kubeadm.recovery import recovery_files
 from generator.components.kubeadm.steps import steps
 from generator.components.node_text import Place, Text
 from generator.components.static import read_objects
@@ -46,6 +47,7 @@ def bootstrap(
         **firewall_files(cluster, listening(cluster)),
         **disk_scripts(cluster),
         **restore_files(cluster),
+        **recovery_files(cluster),
         **interface_files(cluster),
         **label_files(cluster),
         **ansible_files(cluster),

@@ -138,14 +138,14 @@ class Machine:
 
 
 class Site:
-    """The machines of one cluster, and who may decrypt."""
+    """The machines of one cluster, the cluster as its file says it, and who may decrypt."""
 
-    def __init__(self, folder: Path, machines: list[Machine], identity: Path) -> None:
-        self.folder, self.machines, self.identity = folder, machines, identity
+    def __init__(self, folder: Path, cluster: Cluster, machines: list[Machine], identity: Path) -> None:
+        self.folder, self.cluster, self.machines, self.identity = folder, cluster, machines, identity
 
-    def decrypted(self, machine: Machine) -> Path:
-        """Return the newest snapshot of a machine, decrypted as a person does it."""
-        newest = max(machine.out.glob("*.db.age"))
+    def decrypted(self, machine: Machine, what: str = "db") -> Path:
+        """Return the newest snapshot of a machine, or the keys beside it, decrypted as a person does it."""
+        newest = max(machine.out.glob(f"*.{what}.age"))
         target = self.folder / f"{machine.name}-{newest.stem}"
         subprocess.run([program("age"), "--decrypt", "-i", self.identity, "-o", target, newest], check=True)
         return target
@@ -203,9 +203,10 @@ def site(folder: Path, count: int = 3) -> Iterator[Site]:
     _certificates(pki, [*names.values()])
     with containerd(folder / "containerd") as told, contextlib.ExitStack() as stack:
         environment = {**os.environ, **told, "PATH": f"{Path(program('age')).parent}:{os.environ['PATH']}"}
-        rendered = bootstrap(_cluster(names, _identity(identity)))
+        cluster = _cluster(names, identity_of(identity))
+        rendered = bootstrap(cluster)
         machines = [Machine(folder, name, address, rendered, environment) for name, address in names.items()]
-        made = Site(folder, machines, identity)
+        made = Site(folder, cluster, machines, identity)
         initial = ",".join(f"{name}=https://{address}:{PEER_PORT}" for name, address in names.items())
         for one in machines:
             shutil.copytree(pki, one.pki, dirs_exist_ok=True)
@@ -218,7 +219,7 @@ def site(folder: Path, count: int = 3) -> Iterator[Site]:
         yield made
 
 
-def _identity(file: Path) -> str:
+def identity_of(file: Path) -> str:
     """Make a key of age by the other implementation, and return its public half."""
     import pyrage
 

@@ -34,7 +34,7 @@ from generator.components.datasets import BOUND as VOLUME_BOUND
 from generator.components.datasets import in_ceph
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.listening import CLUSTER, Listener
-from generator.components.rook_ceph import NAMESPACE
+from generator.components.rook_ceph import ENDPOINTS, NAMESPACE
 from generator.components.static import read_text
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -116,6 +116,7 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
         rotate=rotation.format("daemon"),
         readers=("rook-ceph-operator", "rook-ceph-tools"),
         by="ceph-cluster",
+        along={ENDPOINTS: ("data", "mapping")},
     )
     for driver, used in (("rbd", ceph.block_pools), ("cephfs", ceph.filesystems)):
         for role in ("provisioner", "node") if used else ():

@@ -6,7 +6,7 @@ from generator.components.ceph_csi_drivers import served
 from generator.components.common import CEPH, POOL, RACK
 from generator.components.component import Manifest, protect
 from generator.components.parts import from_secret, on_nodes, pod_security, resources, spread, tolerations
-from generator.components.rook_ceph import NAMESPACE
+from generator.components.rook_ceph import ENDPOINTS, NAMESPACE
 from generator.components.rook_ceph import VERSIONS as ROOK_CEPH_VERSIONS
 from generator.model.capacity import OSD_REQUESTS
 from generator.model.cluster import Cluster
@@ -174,7 +174,7 @@ def toolbox(cluster: Cluster) -> Manifest:
                     "containers": [_container(ROOK_CEPH_VERSIONS.of(cluster).images["operator"])],
                     "volumes": [
                         {"name": "config", "emptyDir": {}},
-                        {"name": "endpoints", "configMap": {"name": "rook-ceph-mon-endpoints", "items": endpoints}},
+                        {"name": "endpoints", "configMap": {"name": ENDPOINTS, "items": endpoints}},
                         {"name": "admin", "secret": {"secretName": "rook-ceph-mon", "items": keyring}},
                     ],
                 },

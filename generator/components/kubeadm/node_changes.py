@@ -147,6 +147,13 @@ LISTS = (
         when=is_key,
     ),
     ChangeRule(
+        code="GEN-CHG-975",
+        kinds=(FILE,),
+        paths=("recovery",),
+        effect=Effect.NONE,
+        reason="it is for the day on which a site is lost; who keeps a copy of this folder elsewhere copies it anew",
+    ),
+    ChangeRule(
         code="GEN-CHG-231",
         kinds=(FILE,),
         paths=(

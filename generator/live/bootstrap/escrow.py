@@ -42,13 +42,14 @@ def _text(file: Path) -> str:
         raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
 
 
-def append(file: Path, cluster: Cluster, manifest: Manifest) -> None:
-    """Add a Secret to an escrow file, encrypted to the recipients of the cluster file, and have it on the disk. What is
-    decrypted is the Secret as `kubectl create -f -` takes it. Raises UsageError.
+def append(file: Path, cluster: Cluster, manifest: Manifest, *along: Manifest) -> None:
+    """Add a Secret to an escrow file, with what goes along with it, encrypted to the recipients of the cluster file,
+    and have it on the disk. What is decrypted is taken by `kubectl create -f -`. Raises UsageError.
     """
     name = f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}"
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    block = _encrypted(json.dumps(manifest).encode(), cluster)
+    content = {"apiVersion": "v1", "kind": "List", "items": [manifest, *along]} if along else manifest
+    block = _encrypted(json.dumps(content).encode(), cluster)
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as out:
             out.write(f"{_MARK}Secret {name} of cluster {cluster.name}, {now}\n".encode() + block)

@@ -1,12 +1,14 @@
 """The Secrets that no component makes: what is there, what would be made, and what a person must give."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
 
 from generator.components.component import Computed, Manifest, Secret
 from generator.live.bootstrap import made_secrets
+from generator.live.bootstrap.copies import copies
 from generator.live.bootstrap.escrow import append, unfit
 from generator.live.bootstrap.secret_values import Values, origin, variable
 from generator.live.bootstrap.step import Item, State, Step
@@ -192,10 +194,16 @@ class Secrets(Struct, frozen=True, kw_only=True):
 
 
 def secrets_step(running: RunningCluster, cluster: Cluster, declared: Iterable[Secret], keeping: Keeping) -> Step:
-    """Look how the declared Secrets stand. Those that a component makes in the cluster are not looked at."""
-    wanted = tuple(one for one in declared if one.source in MADE or one.source == "external")
+    """Look how the declared Secrets stand. Of those that a component makes only copies are kept, where data would be
+    lost with them.
+    """
+    every = tuple(declared)
+    wanted = tuple(one for one in every if one.source in MADE or one.source == "external")
     live = {one.full_name: running.get(path(one)) for one in wanted}
-    return Secrets(running=running, cluster=cluster, declared=wanted, live=live, keeping=keeping).step()
+    step = Secrets(running=running, cluster=cluster, declared=wanted, live=live, keeping=keeping).step()
+    found = tuple(copies(running, cluster, every, keeping.escrow))
+    items = (*step.items, *(one.item() for one in found))
+    return Step(name=step.name, items=items, act=lambda: chain(step.act(), *(one.act() for one in found)))
 
 
 def _from_outside(secret: Secret, there: Manifest | None) -> Item:

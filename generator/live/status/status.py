@@ -19,6 +19,7 @@ from generator.live.status.argo_causes import NAMESPACE, argo_causes, silent_sin
 from generator.live.status.causes import Cause, grouped
 from generator.live.status.certificates import certificate_causes, connection_causes
 from generator.live.status.confirmations import confirmation_causes
+from generator.live.status.copy_causes import copy_causes
 from generator.live.status.last_backups import DRILLS, WORKFLOWS, LastBackup, LastRun, last_backups
 from generator.live.status.last_volumes import SOURCES, last_volumes
 from generator.live.status.machine_causes import machine_causes
@@ -146,6 +147,7 @@ def status(
             *grouped(certificate_causes(certificates.items, now)),
             *grouped(machine_causes(nodes.items, now)),
             *confirmation_causes(found, now),
+            *copy_causes(running, cluster, secrets),
         ),
         backups=tuple(_backups(cluster, runs, drills, volumes, now)),
         unread=tuple(dict.fromkeys(one.refused for one in (*first, *pods, *more) if one.refused)),
