@@ -25,6 +25,8 @@ MONITORING = "monitoring"
 """The namespace of Prometheus, unless its release is an adopted one."""
 SCRAPERS = {"app.kubernetes.io/name": "prometheus"}
 """Labels of Prometheus' own pods, which read metrics everywhere."""
+PROMETHEUS_PORT = 9090
+"""Where they are asked."""
 SITE_CA = "/etc/kubernetes/site-ca.crt"
 """Where each node has the certificate of the site's CA, if the file gives one."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
