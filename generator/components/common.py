@@ -10,6 +10,7 @@ POOL = f"{OWN_LABELS}/pool"
 CEPH = f"{OWN_LABELS}/ceph"
 OBJECTS = f"{OWN_LABELS}/objects"
 SCRATCH = f"{OWN_LABELS}/scratch"
+CACHE = f"{OWN_LABELS}/cache"
 RACK = "topology.rook.io/rack"
 # Before every name that the site's identity provider gives: without it, a group of its own called `system:masters`
 # would rule the cluster.

@@ -51,8 +51,8 @@ def test_each_file_is_told_by_what_it_means(tmp_path: Path) -> None:
 
 
 def test_a_policy_is_not_felt_where_its_namespace_comes_with_it_alone(tmp_path: Path) -> None:
-    policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web, namespace: shop}\n"
-    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
+    policy = b"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web, namespace: shop}\n"
+    space = b"apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
     using(tmp_path, "base/web/v1")
     web, there = change("overlays/one/web/web.yaml", stateful(), stateful(tag="2")), "overlays/one/web/policy.yaml"
     assert effects(tmp_path, web, change(there, None, policy)) == {"one": [Effect.UNKNOWN, Effect.ROLLING]}
