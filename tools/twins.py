@@ -71,6 +71,7 @@ GROUPS = (
     Group(240, ("test_live_benchmarks",)),
     Group(230, ("test_live_reports",)),
     Group(280, ("test_live_volumes",)),
+    Group(90, ("test_dataset_copies",)),
     Group(300, ("test_simulate",)),
 )
 """The promises of queues and of Argo CD first, as `make test-twin` measured them on two cores."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice, human, listed_twice, meant
-from generator.checks.tiers import filesystems
+from generator.checks.tiers import disk_lists, filesystems, idle_disks
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.restore_room import pool_holds
@@ -134,3 +134,71 @@ def room(cluster: Cluster) -> Iterator[Finding]:
                 where, also = (*at, "size"), (*place, "data", 0)
                 told = f"{message}, {human(holds)}"
                 yield Finding(at=where, also=also, message=told, fix="smaller ones, or more room")
+
+
+@rule("GEN-DATA-007", "copies of datasets have one disk on each node that keeps them")
+def cache_disks(cluster: Cluster) -> Iterator[Finding]:
+    """Nodes with a disk for it keep a copy of each dataset that is `cached`. Without one on any node nobody gets claim
+    `cache-NAME`; all copies of a node lie on one disk.
+
+    Wrong:
+        - {name: scans, cached: true, ...}
+        # and no disk with `use: cache`
+    Right:
+        disks: [{use: cache, model: SAMSUNG_MZQL23T8HCLS-00A07, size: 3840G}]
+    """
+    for at, found, machines in disk_lists(cluster):
+        count = machines[0].drive_count("cache")
+        if count > 1:
+            where = (*at, next(index for index, disk in enumerate(found) if disk.use == "cache"))
+            message = f"{machines[0].name} has {count} disks for copies of datasets, and uses one"
+            yield Finding(at=where, message=message, fix="keep one, and give the others another `use`")
+    if any(machine.disks_for("cache") for machine in cluster.machines):
+        return
+    for at, dataset in _datasets(cluster):
+        if dataset.cached:
+            message = f"dataset {dataset.name} is cached, and no node has a disk with `use: cache`"
+            yield Finding(at=(*at, "cached"), message=message, fix="add one to a pool, or leave `cached` out")
+
+
+@rule("GEN-DATA-008", "copies of datasets fit on the nodes' disks")
+def cache_room(cluster: Cluster) -> Iterator[Finding]:
+    """A new copy stands beside the former one until it is whole, and jobs read on in that: each dataset takes twice its
+    size, where all of it changed. A tenth of a disk is the filesystem's.
+
+    Wrong:
+        disks: [{use: cache, model: SAMSUNG_MZQL23T8HCLS-00A07, size: 3840G}]
+        # and
+        - {name: scans, size: 2Ti, cached: true, ...}
+    Right:
+        disks: [{use: cache, model: SAMSUNG_MZQL27T6HBLA-00A07, size: 7680G}]
+    """
+    copied = [(at, one) for at, one in _datasets(cluster) if one.cached]
+    needed = 2 * sum(one.size.value for _, one in copied)
+    for place, found, machines in disk_lists(cluster):
+        index, disk = next(((index, disk) for index, disk in enumerate(found) if disk.use == "cache"), (0, None))
+        holds = disk.size.value * 9 // 10 if disk else 0
+        if disk and needed > holds:
+            at, last = copied[-1]
+            message = (
+                f"two copies of what is cached take {human(needed)}, and the disk of {machines[0].name} holds "
+                f"{human(holds)}"
+            )
+            fix = f"a larger disk, or no `cached` for {last.name}"
+            yield Finding(at=(*at, "cached"), also=(*place, index), message=message, fix=fix)
+
+
+@warning("GEN-DATA-009", "disks for copies of datasets are used")
+def cache_used(cluster: Cluster) -> Iterator[Finding]:
+    """Where no dataset is `cached`, the disk is mounted and stays empty.
+
+    Wrong:
+        disks: [{use: cache, ...}]
+        # and no dataset with `cached: true`
+    Right:
+        - {name: scans, cached: true, ...}
+    """
+    used = any(dataset.cached for _, dataset in _datasets(cluster))
+    for at, _ in idle_disks(cluster, "cache", cluster.pools if used else ()):
+        message = "nobody uses disks for copies of datasets: none is `cached`"
+        yield Finding(at=at, message=message, fix="say `cached: true` of a dataset, or give the disk another `use`")

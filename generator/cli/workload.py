@@ -19,6 +19,7 @@ from generator.repository.cluster_files import Loaded, load
 from generator.spec.near import suggest
 from generator.workloads import KINDS, workload
 from generator.workloads.ingest import NOTE, Ingest, ingest
+from generator.workloads.server import Server, server
 from generator.workloads.wanted import Serving, Wanted
 
 
@@ -136,6 +137,51 @@ def bring(  # noqa: PLR0913 - the verb's options
     return 0
 
 
+@command.command("serve", short_help="Write a service for a team on nodes without GPUs.")
+@click.argument("name")
+@click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has the team.")
+@click.option("--team", metavar="TEAM", required=True, help="Whose quota it uses. Must be given.")
+@click.option("--image", metavar="IMAGE", required=True, help="What serves, by its own entry point. Must be given.")
+@click.option("--port", type=click.IntRange(1, 65535), required=True, help="Where it answers. Must be given.")
+@click.option("--replicas", metavar="MIN..MAX", required=True, help="A range, or a number. Must be given.")
+@click.option("--ready", metavar="PATH", help="What answers 200 once it is ready. Default: that the port is open.")
+@click.option("--cpus", type=click.IntRange(1), default=4, show_default=True, help="Of each replica.")
+@click.option("--memory", metavar="SIZE", default="8Gi", show_default=True, help="Of each replica.")
+@click.option("--models", metavar="PLACE", help="pvc://CLAIM/PATH, read-only at /models. Default: none.")
+@click.option("--host", metavar="HOST", help="The team's host that leads to it. Default: none.")
+@click.option("--pool", metavar="POOL", help="The nodes. Default: of those without GPUs the team's largest quota.")
+@click.option("--priority", metavar="CLASS", help="A class that the team may use. Default: the middle one.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
+@ROOT
+def serve(  # noqa: PLR0913 - the verb's options
+    name: str,
+    *,
+    cluster: str | None,
+    team: str,
+    image: str,
+    replicas: str,
+    memory: str,
+    output: Path | None,
+    directory: Path,
+    **given: Any,
+) -> int:
+    """Write the service NAME of what needs no GPU: replicas on the team's nodes without GPUs, each let in by the queue,
+    what leads to them, keeps them up while nodes are drained, and makes more of them as their CPUs are used; as a
+    manifest for `kubectl create`. For models on GPUs: `gen workload new triton`. Refused is what the team's quota, its
+    classes or the nodes can never give.
+    """
+    _tagged(image)
+    least, most = _range(replicas)
+    given["memory"] = _size("--memory", memory)
+    wanted = Server(name=name, team=team, image=image, least=least, most=most, **given)
+    one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
+    if one.cluster is None or one.wrong:
+        return _wrong(one)
+    made, notes = server(one.cluster, wanted)
+    _hand_over(made, notes, output)
+    return 0
+
+
 def _wrong(one: Loaded) -> int:
     show_findings([one], "text")
     say(f"{summary([one])}: mend them first", err=True)
@@ -169,11 +215,16 @@ def _serving(models: str | None, replicas: str | None, credentials: str | None, 
         return None
     if models is None or replicas is None:
         raise UsageError("--models and --replicas go together")
+    least, most = _range(replicas)
+    return Serving(models=models, least=least, most=most, credentials=credentials, host=host)
+
+
+def _range(replicas: str) -> tuple[int, int]:
     numbers = re.fullmatch(r"([1-9]\d{0,3})(?:\.\.([1-9]\d{0,3}))?", replicas)
     least, most = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (1, 0)
     if least > most:
         raise UsageError(f"--replicas {replicas}: a range of at least 1, as 1..4, or one number")
-    return Serving(models=models, least=least, most=most, credentials=credentials, host=host)
+    return least, most
 
 
 def _tagged(image: str) -> None:

@@ -18,6 +18,7 @@ from generator.components.cluster_autoscaler import DEFINITION as CLUSTER_AUTOSC
 from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
+from generator.components.dataset_cache import DEFINITION as DATASET_CACHE
 from generator.components.definition import Definition
 from generator.components.envoy_gateway import DEFINITION as ENVOY_GATEWAY
 from generator.components.etcd_backup import DEFINITION as ETCD_BACKUP
@@ -83,6 +84,7 @@ CATALOGUE: dict[str, Definition] = {
         NODE_FEATURE_DISCOVERY,
         CSI_NFS,
         SCRATCH,
+        DATASET_CACHE,
         ROOK_CEPH,
         CEPH_CSI_DRIVERS,
         CEPH_CLUSTER,

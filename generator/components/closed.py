@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from generator.components.common import MONITORING, SCRAPERS, SYNC_WAVE, release_of
+from generator.components.common import MONITORING, PROMETHEUS_PORT, SCRAPERS, SYNC_WAVE, release_of
 from generator.components.component import Manifest
 from generator.components.parts import api_server, in_namespace, network_policy, tcp
 from generator.model.cluster import Cluster
@@ -21,7 +21,8 @@ DNS: Manifest = {"ports": [{"protocol": "UDP", "port": 53}, tcp(53)]}
 
 class Controller(Struct, frozen=True, kw_only=True):
     """Pods that a policy called `name` is for, by labels: API servers reach the ports `called`, Prometheus those of
-    `metrics`, and they reach API servers and what the rules `asks` let them. What leaves is open where `asks` is None.
+    `metrics`, people by Cilium's own Ingress those `shown`, others by the rules `others`. They reach API servers and
+    what the rules `asks` let them; what leaves is open where `asks` is None.
     """
 
     name: str
@@ -29,18 +30,22 @@ class Controller(Struct, frozen=True, kw_only=True):
     labels: dict[str, str]
     called: tuple[int, ...] = ()
     metrics: tuple[int, ...] = ()
+    shown: tuple[int, ...] = ()
+    others: tuple[Manifest, ...] = ()
     asks: tuple[Manifest, ...] | None = ()
 
 
 def closed(cluster: Cluster, one: Controller) -> tuple[Manifest, ...]:
     """Return the policies that shut a controller's pods for all else."""
     by_name = cluster.networks.cni == "cilium"
-    allowed = {"ingress": [*([] if by_name else _to_all(one.called)), *_scraped(cluster, one.metrics)]}
+    anybody = [] if by_name else to_all(one.called)
+    allowed = {"ingress": [*anybody, *_scraped(cluster, one.metrics), *one.others]}
     if one.asks is not None:
         allowed["egress"] = [*api_server(cluster), *one.asks]
     policy = network_policy(one.name, one.namespace, one.labels, **allowed)
+    met = [*_entities(one.called, "host", "remote-node", "kube-apiserver"), *_entities(one.shown, "ingress")]
     named = {
-        **({"ingress": _called(one.called)} if one.called else {}),
+        **({"ingress": met} if met else {}),
         **({"egress": [{"toEntities": ["kube-apiserver"]}]} if one.asks is not None else {}),
     }
     return (_named(policy["metadata"], one.labels, **named), policy) if by_name and named else (policy,)
@@ -58,8 +63,17 @@ def prometheus(cluster: Cluster) -> Manifest:
     return {**in_namespace(namespace), "podSelector": {"matchLabels": SCRAPERS}}
 
 
-def _to_all(ports: Sequence[int]) -> list[Manifest]:
+def to_all(ports: Sequence[int]) -> list[Manifest]:
+    """Open ports to whoever reaches them, for a network policy's rules."""
     return [{"ports": [tcp(port) for port in ports]}] if ports else []
+
+
+def meets_prometheus(cluster: Cluster, name: str, peer: Manifest) -> Manifest:
+    """Let a peer of a network policy's rule ask Prometheus, which lets in nobody else: by a policy of that name beside
+    its own. Who asks brings it.
+    """
+    _, namespace = release_of(cluster, "kube-prometheus-stack", MONITORING)
+    return network_policy(name, namespace, SCRAPERS, ingress=[{"from": [peer], "ports": [tcp(PROMETHEUS_PORT)]}])
 
 
 def _scraped(cluster: Cluster, ports: Sequence[int]) -> list[Manifest]:
@@ -67,10 +81,10 @@ def _scraped(cluster: Cluster, ports: Sequence[int]) -> list[Manifest]:
     return [{"from": [prometheus(cluster)], "ports": [tcp(port) for port in ports]}] if watched else []
 
 
-def _called(ports: Sequence[int]) -> list[Manifest]:
-    """Let nodes in, by their names at Cilium: each where the API server is, and the pods' own."""
+def _entities(ports: Sequence[int], *names: str) -> list[Manifest]:
+    """Let in whom Cilium knows by these names. Nodes have one where the API server is, and one as the pods' own."""
     listed = [{"port": str(port), "protocol": "TCP"} for port in ports]
-    return [{"fromEntities": ["host", "remote-node", "kube-apiserver"], "toPorts": [{"ports": listed}]}]
+    return [{"fromEntities": [*names], "toPorts": [{"ports": listed}]}] if ports else []
 
 
 def _named(metadata: Manifest, labels: dict[str, str], **allowed: list[Manifest]) -> Manifest:

@@ -10,6 +10,7 @@ POOL = f"{OWN_LABELS}/pool"
 CEPH = f"{OWN_LABELS}/ceph"
 OBJECTS = f"{OWN_LABELS}/objects"
 SCRATCH = f"{OWN_LABELS}/scratch"
+CACHE = f"{OWN_LABELS}/cache"
 RACK = "topology.rook.io/rack"
 # Before every name that the site's identity provider gives: without it, a group of its own called `system:masters`
 # would rule the cluster.
@@ -25,6 +26,8 @@ MONITORING = "monitoring"
 """The namespace of Prometheus, unless its release is an adopted one."""
 SCRAPERS = {"app.kubernetes.io/name": "prometheus"}
 """Labels of Prometheus' own pods, which read metrics everywhere."""
+PROMETHEUS_PORT = 9090
+"""Where they are asked."""
 SITE_CA = "/etc/kubernetes/site-ca.crt"
 """Where each node has the certificate of the site's CA, if the file gives one."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.

@@ -16,6 +16,10 @@ LABEL = f"{OWN_LABELS}/dataset"
 BOUND = Ignore(group="", kind="PersistentVolume", pointers=("/spec/claimRef/resourceVersion", "/spec/claimRef/uid"))
 """The controller of claims writes into a volume which one it is bound to."""
 WRITE, READ = "ReadWriteMany", "ReadOnlyMany"
+CACHE_FOLDER = "/mnt/gen-cache"
+"""Where a node's disk for copies of datasets is mounted. Its last part is the disk's label: twelve letters at most."""
+FILLER = "dataset-cache"
+"""The namespace of what fills them, which reads each dataset as a team does."""
 
 
 def in_ceph(cluster: Cluster) -> Iterator[Dataset]:
@@ -36,33 +40,69 @@ def modes(cluster: Cluster, dataset: Dataset) -> dict[str, str]:
     return {team.name: found[team.name] for team in cluster.teams if team.name in found}
 
 
+def cached(cluster: Cluster) -> tuple[Dataset, ...]:
+    """Return the datasets of which nodes keep copies: none where no node has a disk for them."""
+    there = any(machine.disks_for("cache") for machine in cluster.machines)
+    return tuple(one for one in (*in_ceph(cluster), *on_nfs(cluster)) if one.cached and there)
+
+
 def volumes(cluster: Cluster, dataset: Dataset, source: Manifest, *options: str) -> Iterator[Manifest]:
     """Yield each team's way to a dataset, mounted with these options. Only the claim that it names gets a volume, and
     the files outlive both.
     """
-    for team, mode in modes(cluster, dataset).items():
+    filling = {FILLER: READ} if dataset in cached(cluster) else {}
+    for team, mode in (modes(cluster, dataset) | filling).items():
         name = volume_name(dataset, team)
         mounted = [*options, *(["ro"] if mode == READ else [])]
-        yield {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": name, "labels": {LABEL: dataset.name}},
-            "spec": {
-                "capacity": {"storage": str(dataset.size)},
-                "accessModes": [mode],
-                **({"mountOptions": mounted} if mounted else {}),
-                "persistentVolumeReclaimPolicy": "Retain",
-                "storageClassName": "",
-                "claimRef": {
-                    "apiVersion": "v1",
-                    "kind": "PersistentVolumeClaim",
-                    "name": claim_name(dataset),
-                    "namespace": team,
-                },
-                # A node tells volumes apart by the handle: one for both ways would be mounted once, for writing.
-                "csi": {**source, "volumeHandle": name},
+        # A node tells volumes apart by the handle: one for both ways would be mounted once, for writing.
+        csi = {"csi": {**source, "volumeHandle": name}}
+        yield volume(dataset, name, mode, (claim_name(dataset), team), mounted, **csi)
+
+
+def volume(
+    dataset: Dataset, name: str, mode: str, claimed: tuple[str, str], options: list[str], **source: Manifest
+) -> Manifest:
+    """Return a volume of a dataset's files for one claim alone, given by its name and namespace. The files outlive
+    both.
+    """
+    claim, namespace = claimed
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name, "labels": {LABEL: dataset.name}},
+        "spec": {
+            "capacity": {"storage": str(dataset.size)},
+            "accessModes": [mode],
+            **({"mountOptions": options} if options else {}),
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": "",
+            "claimRef": {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "name": claim,
+                "namespace": namespace,
             },
-        }
+            **source,
+        },
+    }
+
+
+def claim(dataset: Dataset, namespace: str, mode: str, name: str, volume: str) -> Manifest:
+    """Return a claim of a dataset's files. It asks for little, because it is no room of the team's: with the dataset's
+    size, one that is read by ten teams would count ten times, and a team whose quota is used up would not get it at
+    all.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": namespace, "labels": {LABEL: dataset.name}},
+        "spec": {
+            "accessModes": [mode],
+            "storageClassName": "",
+            "volumeName": volume,
+            "resources": {"requests": {"storage": "1Mi"}},
+        },
+    }
 
 
 def volume_name(dataset: Dataset, team: str) -> str:
@@ -73,3 +113,8 @@ def volume_name(dataset: Dataset, team: str) -> str:
 def claim_name(dataset: Dataset) -> str:
     """Return the name of each team's claim."""
     return f"dataset-{dataset.name}"
+
+
+def cache_name(dataset: Dataset, team: str = "") -> str:
+    """Return the name of each team's claim of the copies; with a team, of the volume that it is for."""
+    return f"cache-{dataset.name}" + (f".{team}" if team else "")

@@ -4,13 +4,20 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from generator.components.closed import DNS, Controller, closed, port_of, prometheus
-from generator.components.common import CLUSTER_ROLES, fullname, release_of, replicas
+from generator.components.closed import DNS, Controller, closed, meets_prometheus, port_of, prometheus
+from generator.components.common import (
+    CLUSTER_ROLES,
+    MONITORING,
+    PROMETHEUS_PORT,
+    fullname,
+    release_of,
+    replicas,
+)
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.issuers import authority, signed
-from generator.components.kube_prometheus_stack import PROMETHEUS_PORT, prometheus_url
-from generator.components.parts import resources, spread, tcp, tolerations
+from generator.components.kube_prometheus_stack import prometheus_url
+from generator.components.parts import in_namespace, resources, spread, tcp, tolerations
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -121,12 +128,11 @@ def shut(cluster: Cluster, namespace: str) -> tuple[Manifest, ...]:
     theirs = "prometheus" in cluster.settings("prometheus-adapter").values
     port = port_of(cluster, "prometheus-adapter", [("listenPort",)], PORT)
     asks = (DNS, {"to": [prometheus(cluster)], "ports": [tcp(PROMETHEUS_PORT)]})
-    return closed(
-        cluster,
-        Controller(
-            name="prometheus-adapter", namespace=namespace, labels=PODS, called=(port,), asks=None if theirs else asks
-        ),
+    pods = Controller(
+        name="prometheus-adapter", namespace=namespace, labels=PODS, called=(port,), asks=None if theirs else asks
     )
+    mine = {**in_namespace(namespace), "podSelector": {"matchLabels": PODS}}
+    return (*closed(cluster, pods), meets_prometheus(cluster, "prometheus-adapter-asks", mine))
 
 
 def values(cluster: Cluster) -> Manifest:
@@ -173,7 +179,7 @@ DEFINITION = Definition(
     absence="there is no monitoring.prometheus, or there are no teams",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
-    reach=("kube-system",),
+    reach=("kube-system", MONITORING),
     chart_kinds=("apiregistration.k8s.io/APIService", *CLUSTER_ROLES),
     metrics=served,
     shown_by=Evidence(images=("prometheus-adapter/prometheus-adapter",)),

@@ -167,7 +167,26 @@ class Beside(Struct, frozen=True):
     new: Manifests = {}
     built: frozenset[str] = frozenset()
 
+    def knows_nothing_of(self, namespace: str) -> bool:
+        """Tell whether a namespace was there before and none of its objects was built: they are of charts that are not
+        vendored, or of Applications in which nothing differs.
+        """
+        if any(dig(one, "metadata", "namespace") == namespace for kind in self.old.values() for one in kind):
+            return False
+        there, comes = (_spaces(side) for side in (self.old, self.new))
+        return namespace in there or namespace not in comes
 
+
+def _spaces(side: Manifests) -> set[Any]:
+    return {dig(one, "metadata", "name") for one in side.get("/Namespace", ())}
+
+
+UNSEEN = (
+    "nothing that runs in its namespace was built here: the first policy that selects a pod shuts it for everything "
+    "that none allows"
+)
+"""What is said of a network policy that comes where nobody knows what runs, and what to do about that."""
+VENDOR = "vendor the chart whose pods it is for (`gen vendor`) and compare again, or take it for an outage"
 NOTHING = Beside()
 
 

@@ -181,7 +181,7 @@ class Disk(Section, frozen=True, kw_only=True):
     nodes) or `model` (as in by-id names, for a pool; `count` says how many). `size` is that of one disk.
     """
 
-    use: Literal["ceph", "objects", "scratch"]
+    use: Literal["ceph", "objects", "scratch", "cache"]
     size: Quantity
     class_: Literal["hdd", "ssd", "nvme"] = field(name="class", default="nvme")
     id: Line | None = None

@@ -169,7 +169,8 @@ class Nfs(Section, frozen=True, kw_only=True):
 
 class Dataset(Section, frozen=True, kw_only=True):
     """Files that the team `owner` writes and `readers` read: `size` bytes in a `filesystem` of Ceph, or a folder of the
-    NFS server outside (`share`), whose size nobody enforces. Each of these teams has claim `dataset-NAME`.
+    NFS server outside (`share`), whose size nobody enforces. Each of these teams has claim `dataset-NAME`. Of one that
+    is `cached` each node that has a disk with `use: cache` keeps a copy there, which is claim `cache-NAME`.
     """
 
     name: Name
@@ -178,6 +179,7 @@ class Dataset(Section, frozen=True, kw_only=True):
     share: Share | None = None
     owner: Name | None = None
     readers: tuple[Name, ...] = ()
+    cached: bool = False
 
 
 class Elsewhere(Section, frozen=True, kw_only=True):

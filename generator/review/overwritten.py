@@ -8,6 +8,7 @@ from generator.build.go_yaml import UnreadableError
 from generator.build.manifests import documents, is_manifest
 from generator.build.objects import ROOT, Object
 from generator.build.offline import CUSTOM
+from generator.components.component import Manifest
 from generator.layout.overlay import RELEASES, UPSTREAM
 from generator.model.change import Beside
 from generator.repository.places import names
@@ -57,8 +58,14 @@ def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
         told = ClusterChanges(cluster=name, changes=(*beside, *differences(before, after)))
         applications = {one.name for one in (*before, *after) if one.kind == "Application"}
         built = frozenset(each for each in applications if _is_told(root, name, each, mine))
-        reports.append(ClusterReport(told, tuple(judge(told.changes, every, Beside(built=built)))))
+        known = Beside(_namespaces(before), _namespaces(after), built)
+        reports.append(ClusterReport(told, tuple(judge(told.changes, every, known))))
     return [one for one in reports if one.judged]
+
+
+def _namespaces(objects: Iterable[Object]) -> dict[str, list[Manifest]]:
+    """Return what is known beside an object: the namespaces that come are new, with all in them."""
+    return {"/Namespace": [one.manifest for one in objects if (one.group, one.kind) == ("", "Namespace")]}
 
 
 def _cluster(path: str) -> str:

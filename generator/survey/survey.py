@@ -83,7 +83,8 @@ def _spec(seen: Seen, name: str, found: dict[str, Installed], notes: Notes) -> P
     notes.unknown(("pools",), "hardware.disks: no API server knows them")
     notes.unknown(("kubernetes",), "deliver: how files of nodes reach machines (Ansible, cloud-init)")
     notes.unknown(("kubernetes",), "etcd.defragment: whether a timer of the machines makes etcd's files small again")
-    beside = "monitoring, backups, storage.elsewhere, volumeBackups, acceptance, autoscaler, gpuCare, mlperf, admins"
+    beside = "monitoring, backups, storage.datasets, storage.elsewhere, volumeBackups, acceptance, autoscaler, "
+    beside += "gpuCare, mlperf, admins"
     notes.unknown(("gitops",), f"what gen is asked for beside: {beside} (docs/cluster-file.md)")
     members = {pool: [node["name"] for node in nodes if node["pool"] == pool] for pool in pools}
     cni = next((one for one in ("cilium", "calico") if one in found), None)

@@ -95,13 +95,14 @@ def place(cluster: Cluster, wanted: Wanted) -> Place:
 
 
 class OnCpus(Struct, frozen=True, kw_only=True):
-    """One pod without GPUs as it is asked for; `pool` and `priority` as of `Wanted`."""
+    """A pod without GPUs as it is asked for, or as many `copies` of it; `pool` and `priority` as of `Wanted`."""
 
     team: str
     cpus: int
     memory: Quantity
     pool: str | None = None
     priority: str | None = None
+    copies: int = 1
 
 
 def cpu_place(cluster: Cluster, wanted: OnCpus) -> Place:
@@ -129,20 +130,29 @@ def cpu_place(cluster: Cluster, wanted: OnCpus) -> Place:
         memory=wanted.memory.value,
         priority=_priority(cluster, team, wanted.priority),
         owned=0,
+        copies=wanted.copies,
     )
 
 
 def _fits_one(cluster: Cluster, team: Team, pool: str, wanted: OnCpus) -> None:
-    """Refuse a pod that is more than the team's quota with all that it may borrow, or than any node."""
+    """Refuse a pod that is more than any node, or copies of one that are more than the team's quota with all that it
+    may borrow.
+    """
     room, nodes = reach(cluster, team, pool), [allocatable(one, cluster) for one in cluster.in_pools(pool)]
-    cpus = min(room.milli_cpu, max((one.milli_cpu for one in nodes), default=0)) // 1000
-    memory = min(room.memory, max((one.memory for one in nodes), default=0))
-    for asked, most, what in (
-        (wanted.cpus, cpus, "CPUs"),
-        (-(-wanted.memory.value // GIB), memory // GIB, "GiB of memory"),
+    cpus, memory = (max((getattr(one, name) for one in nodes), default=0) for name in ("milli_cpu", "memory"))
+    for asked, unit, whole, there, what in (
+        (wanted.cpus, 1000, cpus, room.milli_cpu, "CPUs"),
+        (-(-wanted.memory.value // GIB), GIB, memory, room.memory, "GiB of memory"),
     ):
+        most = min(whole, there) // unit
         if asked > most:
             raise UsageError(f"a pod of team {team.name} can never have {asked} {what} on pool {pool}: {most} at most")
+        if asked * wanted.copies * unit > there:
+            raise UsageError(
+                f"team {team.name} can never have {wanted.copies} replicas of {asked} {what} on pool {pool}: "
+                f"{there // unit} are all that it owns and may borrow, and Kueue would let some wait for ever; take "
+                f"{there // (asked * unit)} replicas at most"
+            )
 
 
 def _or_none(pools: list[str]) -> str:

@@ -116,3 +116,34 @@ kind: PersistentVolumeClaim
 metadata: {name: repository, namespace: search}
 spec: {accessModes: [ReadWriteMany], storageClassName: shared-data, resources: {requests: {storage: 100Gi}}}
 """
+
+
+SERVE = ["workload", "serve", "-C", str(ROOT), "tagger", "--team", "speech", "--image", "example.org/tagger:1"]
+
+
+def test_a_service_on_cpus_is_written_and_gen_s_own_rules_find_nothing_in_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "tagger.yaml"
+    asked = ["--port", "8080", "--ready", "/healthz", "--models", "pvc://dataset-voices", "--memory", "4Gi"]
+    image = ["--image", "registry.example.org/speech/tagger:1"]
+    assert run([*SERVE, *image, *asked, "--replicas", "2..6", "--output", str(file)]) == 0
+    assert "replicas may share a node" in capsys.readouterr().err
+    assert run(["check", "-C", str(ROOT), "--cluster", "gpu-serving", str(tmp_path)]) == 0
+    assert "within gpu-serving: 4 objects, 0 errors, 0 warnings" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["--port", "8080", "--replicas", "4..2"], "--replicas 4..2: a range of at least 1"),
+        (["--port", "8080", "--replicas", "1", "--image", "tagger"], "--image tagger: name a version or a digest"),
+        (["--port", "8080", "--replicas", "1", "--memory", "8 GB"], "--memory: `8 GB` is not an amount"),
+        (["--port", "8080", "--replicas", "999"], "can never have 999 replicas"),
+    ],
+)
+def test_a_service_on_cpus_that_can_never_be_is_told(
+    capsys: pytest.CaptureFixture[str], asked: list[str], told: str
+) -> None:
+    assert run([*SERVE, *asked]) == 2
+    assert told in capsys.readouterr().err

@@ -108,8 +108,8 @@ def test_an_adapter_whose_prometheus_the_user_names_goes_there() -> None:
     serving = load("gpu-serving")
     settings = structs.replace(serving.settings("prometheus-adapter"), values={"prometheus": {"url": "http://theirs"}})
     moved = structs.replace(serving, components={**serving.components, "prometheus-adapter": settings})
-    assert [one["spec"].get("egress") for one in made(moved, "prometheus-adapter")] == [None, None]
-    ours = made(serving, "prometheus-adapter")[-1]["spec"]["egress"]
+    assert [one["spec"].get("egress") for one in made(moved, "prometheus-adapter")] == [None, None, None]
+    ours = made(serving, "prometheus-adapter")[1]["spec"]["egress"]
     assert ours[-1]["ports"] == [{"protocol": "TCP", "port": 9090}]
 
 

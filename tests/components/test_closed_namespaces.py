@@ -22,8 +22,6 @@ OPEN = {
     "exposure": "no pods: Cilium's Envoys are at nodes, those of Envoy Gateway in its own",
     "gpu-operator": ON_NODES,
     "kube-system": "not gen's: everybody asks for names there, and what is the network itself",
-    "monitoring": "Prometheus asks in every namespace, and people and Zabbix ask it; teams' own policies let none of "
-    "theirs there",
     "node-exporter": ON_NODES,
     "node-feature-discovery": ON_NODES,
     "nvidia-network-operator": ON_NODES,

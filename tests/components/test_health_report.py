@@ -79,7 +79,8 @@ def test_who_reads_reaches_nothing_outside_and_who_tells_reads_nothing() -> None
     assert tell["serviceAccountName"] == "operation-report"
     assert tell["metadata"]["labels"]["app.kubernetes.io/name"] != LABELS["app.kubernetes.io/name"]
     assert [one["name"] for one in tell["container"]["env"]] == ["TEXT"]
-    (policy,) = of_kind(health_report(load("a30-bench")), "NetworkPolicy")
+    policy, let_in = of_kind(health_report(load("a30-bench")), "NetworkPolicy")
+    assert (let_in["metadata"]["namespace"], let_in["spec"]["policyTypes"]) == ("monitoring", ["Ingress"])
     reached = [rule.get("to") for rule in policy["spec"]["egress"]]
     assert reached[0] == [{"ipBlock": {"cidr": "129.254.202.251/32"}}]
     assert reached[1] is None, "names"

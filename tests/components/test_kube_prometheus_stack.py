@@ -196,7 +196,8 @@ def test_workflows_are_watched_where_there_are_any(ml50: Cluster, a30: Cluster) 
     assert [item["metadata"]["name"] for item in objects if item["kind"] == "ServiceMonitor"] == [
         "argo-cd", "argo-workflows",
     ]  # fmt: skip
-    assert [problems(item) for item in objects if problems(item)] == []
+    judged = [item for item in objects if item["kind"] != "CiliumNetworkPolicy"]
+    assert [problems(item) for item in judged if problems(item)] == []
 
 
 def test_every_backup_that_runs_is_missed_where_nobody_else_does(ml50: Cluster) -> None:

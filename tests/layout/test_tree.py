@@ -52,9 +52,9 @@ def test_every_component_has_a_base_an_overlay_a_corner_and_an_application(ml50:
 def test_every_line_of_the_catalogue_is_used(ml50: Cluster, a30: Cluster) -> None:
     clusters = (ml50, a30, load("gpu-serving"))
     unused = [name for name, one in CATALOGUE.items() if not any(map(one.wanted, clusters))]
-    # Three clusters are none, have no volume backed up, own their machines and serve no team on Calico: their tests
-    # have clusters of their own.
-    assert unused == ["volsync", "cluster-autoscaler", "envoy-gateway", "fleet"]
+    # Three clusters are none, keep no copies of datasets, have no volume backed up, own their machines and serve no
+    # team on Calico: their tests have clusters of their own.
+    assert unused == ["dataset-cache", "volsync", "cluster-autoscaler", "envoy-gateway", "fleet"]
 
 
 def test_files_are_named_by_kustomizations_and_nothing_else(ml50: Cluster) -> None:

@@ -16,6 +16,8 @@ from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.workloads import KINDS, workload
 from generator.workloads.ingest import Ingest, ingest
+from generator.workloads.server import Server
+from generator.workloads.server import server as serve
 from generator.workloads.wanted import Serving, Wanted
 
 if TYPE_CHECKING:
@@ -148,6 +150,16 @@ def test_a_service_and_its_replicas_are_taken(server: "ApiServer", serves: str, 
     labels = {"kueue.x-k8s.io/queue-name": "default", "kueue.x-k8s.io/podset": "main"}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "asr-0", "namespace": serves, "labels": labels}}
     assert server.create(pod | {"spec": made[2]["spec"]["template"]["spec"]}, by=JOB_CONTROLLER) == (201, "")
+
+
+def test_a_service_on_cpus_and_its_replicas_are_taken(server: "ApiServer") -> None:
+    asked = Server(name="tagger", team="search", image="example.org/t:1", port=8080, least=1, most=4)
+    made, _ = serve(load("gpu-serving"), asked)
+    assert [one["kind"] for one in made][2:] == ["Deployment", "HorizontalPodAutoscaler"]
+    for manifest in made:
+        assert server.create(manifest, by=member("search")) == (201, ""), manifest["kind"]
+    alone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tagger", "namespace": STRICT}}
+    assert server.create(alone | {"spec": made[2]["spec"]["template"]["spec"]}) == (201, "")
 
 
 def bind_job_controller() -> Object:

@@ -50,6 +50,16 @@ def test_each_file_is_told_by_what_it_means(tmp_path: Path) -> None:
     assert effects(tmp_path, change(web, stateful(), None)) == {"one": [Effect.OUTAGE]}
 
 
+def test_a_policy_is_not_felt_where_its_namespace_comes_with_it_alone(tmp_path: Path) -> None:
+    policy = b"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web, namespace: shop}\n"
+    space = b"apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
+    using(tmp_path, "base/web/v1")
+    web, there = change("overlays/one/web/web.yaml", stateful(), stateful(tag="2")), "overlays/one/web/policy.yaml"
+    assert effects(tmp_path, web, change(there, None, policy)) == {"one": [Effect.UNKNOWN, Effect.ROLLING]}
+    comes = change("overlays/one/namespaces/shop.yaml", None, space)
+    assert Effect.UNKNOWN not in effects(tmp_path, web, change(there, None, policy), comes)["one"]
+
+
 def test_a_cluster_that_goes_is_one_row_and_what_only_it_used_is_none(tmp_path: Path) -> None:
     using(tmp_path, "base/web/v1")
     gone = (

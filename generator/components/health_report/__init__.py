@@ -1,7 +1,7 @@
 """The report of health and capacity: once a week what needs somebody, how the rest is, and when things will be full."""
 
 from generator.components.argo_workflows import operated
-from generator.components.common import CLUSTER_ROLES
+from generator.components.common import CLUSTER_ROLES, MONITORING
 from generator.components.component import Component, Namespace, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.health_report.facts import config_map
@@ -46,6 +46,7 @@ DEFINITION = Definition(
     wanted=operated,
     absence="no operations run here",
     namespaces=(NAMESPACE,),
+    reach=(MONITORING,),
     own_kinds=CLUSTER_ROLES,
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAME}"),)),

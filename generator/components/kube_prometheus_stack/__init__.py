@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import (
     CLUSTER_ROLES,
+    PROMETHEUS_PORT,
     UNWATCHED,
     WEBHOOKS,
     exposed,
@@ -13,6 +14,7 @@ from generator.components.common import (
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier, Turn
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.issuers import ISSUER, signed
+from generator.components.kube_prometheus_stack.network import policies
 from generator.components.kube_prometheus_stack.watched import NAMESPACE, dashboards, monitors, rules
 from generator.components.listening import CLUSTER, Listener
 from generator.components.operated import MadePods, OperatedKind, name_of
@@ -41,7 +43,6 @@ VERSIONS = Versions(
     ),
 )
 
-PROMETHEUS_PORT = 9090
 # node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
 EXPORTER = "node-exporter"
 RELEASE = "kube-prometheus-stack"
@@ -67,7 +68,7 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
         base=read_objects("kube_prometheus_stack/dashboards-role.yaml"),
-        objects=(*monitors(cluster), *rules(cluster), *dashboards(cluster)),
+        objects=(*policies(cluster, settings), *monitors(cluster), *rules(cluster), *dashboards(cluster)),
         releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
         needs=("prometheus-crds", "issuers"),
         storage_classes=(settings.storage_class,) if has_volume(cluster, settings) else (),

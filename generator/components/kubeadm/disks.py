@@ -1,7 +1,8 @@
-"""Scripts that make mounts of the disks for scratch and MinIO, by stable names."""
+"""Scripts that make mounts of the disks for scratch, MinIO and copies of datasets, by stable names."""
 
 from collections.abc import Iterator
 
+from generator.components.datasets import CACHE_FOLDER
 from generator.components.node_text import Place, Template, Text, Word, joined, static
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
@@ -32,6 +33,8 @@ def _lines(storage: Storage, machine: Machine) -> Iterator[Text]:
     if scratch:
         for number, disk in enumerate(machine.drives_for("scratch")):
             yield _line(scratch.filesystem, f"{scratch.host_dir}/disk-{number}", 0, disk)
+    for disk in machine.drives_for("cache"):
+        yield _line("xfs", CACHE_FOLDER, 0, disk)
     if objects and machine.pool in objects.pools:
         for number, disk in enumerate(machine.drives_for("objects")):
             yield _line("xfs", objects.drive_folder(number), MINIO_GROUP, disk)

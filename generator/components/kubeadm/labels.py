@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from generator.components.common import CEPH, OBJECTS, RACK, SCRATCH
+from generator.components.common import CACHE, CEPH, OBJECTS, RACK, SCRATCH
 from generator.components.kubeadm.registration import node_labels
 from generator.components.node_text import Escaped, Place, Template, Text, Word, joined, static
 from generator.model.cluster import Cluster
@@ -37,10 +37,11 @@ def marks(cluster: Cluster) -> tuple[Marks, ...]:
 
 def _marks(cluster: Cluster, machine: Machine, annotations: dict[str, str]) -> Marks:
     labels = node_labels(cluster, machine)
+    own = (CEPH, OBJECTS, SCRATCH, *([CACHE] if any(one.disks_for("cache") for one in cluster.machines) else []), RACK)
     return Marks(
         node=machine.name,
         labels=labels,
-        removed=tuple(key for key in (CEPH, OBJECTS, SCRATCH, RACK) if key not in labels),
+        removed=tuple(key for key in own if key not in labels),
         taints=machine.taints,
         annotations=annotations,
     )

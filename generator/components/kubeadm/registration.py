@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from generator.components.common import CEPH, OBJECTS, POOL, RACK, SCRATCH
+from generator.components.common import CACHE, CEPH, OBJECTS, POOL, RACK, SCRATCH
 from generator.components.component import Manifest
 from generator.components.parts import taint_entry
 from generator.model.cluster import Cluster
@@ -53,6 +53,7 @@ def node_labels(cluster: Cluster, machine: Machine) -> dict[str, str]:
         CEPH: storage.ceph is not None and machine.pool in storage.ceph.pools and machine.disks_for("ceph"),
         OBJECTS: storage.objects is not None and machine.pool in storage.objects.pools,
         SCRATCH: storage.scratch is not None and machine.disks_for("scratch"),
+        CACHE: machine.disks_for("cache"),
     }
     return {
         POOL: machine.pool,

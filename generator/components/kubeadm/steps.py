@@ -35,7 +35,7 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
     first, *others = cluster.control_plane
     if any(network.bond or network.vlan for machine in cluster.machines for network in machine.networks.values()):
         yield _prose("network-files")
-    disks = [one for one in cluster.machines if one.disks_for("scratch") or one.disks_for("objects")]
+    disks = [one for one in cluster.machines if any(map(one.disks_for, ("scratch", "objects", "cache")))]
     if disks:
         pods = Text(DRIVE) if any(one.disks_for("objects") for one in disks) else joined(())
         yield _prose("disks", nodes=_names(disks), pods=pods)
@@ -92,6 +92,9 @@ def _packages(cluster: Cluster) -> Text:
         Template(", on InfiniBand nodes the host's RDMA tools"): any(one.hardware.hcas for one in cluster.machines),
         Template(", on Ceph nodes lvm2"): bool(ceph and ceph.encryption.rest),
         Template(", on nodes with disks for scratch or MinIO xfsprogs"): bool(storage.scratch or storage.objects),
+        Template(", on nodes with disks for copies of datasets xfsprogs"): any(
+            one.disks_for("cache") for one in cluster.machines
+        ),
     }
     return joined(Text(words) for words, needed in wanted.items() if needed)
 

@@ -3,40 +3,38 @@
 from collections.abc import Iterator
 
 from generator.components.component import Manifest
-from generator.components.datasets import LABEL, claim_name, in_ceph, modes, on_nfs, volume_name
+from generator.components.datasets import (
+    FILLER,
+    LABEL,
+    READ,
+    cache_name,
+    cached,
+    claim,
+    claim_name,
+    in_ceph,
+    modes,
+    on_nfs,
+    volume_name,
+)
 from generator.components.tenants.policy import CONTROLLER, EVERYWHERE, policy, resources
 from generator.model.cluster import Cluster
-from generator.model.storage import Dataset
 
 
 def claims(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield the claim of each team that has a dataset."""
+    """Yield the claim of each team that has a dataset, and that of the copies at nodes."""
+    at_nodes = cached(cluster)
     for dataset in (*in_ceph(cluster), *on_nfs(cluster)):
         for team, mode in modes(cluster, dataset).items():
-            yield claim(dataset, team, mode)
+            yield claim(dataset, team, mode, claim_name(dataset), volume_name(dataset, team))
+            if dataset in at_nodes:
+                yield claim(dataset, team, READ, cache_name(dataset), cache_name(dataset, team))
 
 
 def needed(cluster: Cluster) -> tuple[str, ...]:
     """Return what brings the volumes of datasets."""
     ceph, nfs = any(in_ceph(cluster)), any(on_nfs(cluster))
-    return (*(("ceph-cluster",) if ceph else ()), *(("csi-nfs",) if nfs else ()))
-
-
-def claim(dataset: Dataset, team: str, mode: str) -> Manifest:
-    """Return a team's claim. It asks for little, because it is no room of the team's: with the dataset's size, one that
-    is read by ten teams would count ten times, and a team whose quota is used up would not get it at all.
-    """
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": claim_name(dataset), "namespace": team, "labels": {LABEL: dataset.name}},
-        "spec": {
-            "accessModes": [mode],
-            "storageClassName": "",
-            "volumeName": volume_name(dataset, team),
-            "resources": {"requests": {"storage": "1Mi"}},
-        },
-    }
+    brought = {"ceph-cluster": ceph, "csi-nfs": nfs, FILLER: bool(cached(cluster))}
+    return tuple(name for name, there in brought.items() if there)
 
 
 def kept() -> Manifest:
