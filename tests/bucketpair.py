@@ -131,6 +131,7 @@ class Pair:
             "PLACE": "",
             "SINCE": str(self.since),
             "READY_SECONDS": "20",
+            "ETAGS": "md5",
             "SHRINK_PERCENT": "20",
             "SAMPLE": "50",
             "SAMPLE_BYTES": "1000000",

@@ -13,16 +13,23 @@ ETCD = "etcd"
 """The name of the backup of etcd, beside those of buckets."""
 ZABBIX = "zabbix"
 """The name of the backup of Zabbix's database."""
+RESTORED = "-restored-"
+"""What the name of a bucket that was brought back has after that of its live one."""
 PRUNE_DAYS = 7
 """After how many days a backup of a volume frees the room of what is not kept any more, at the earliest."""
 Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
 
 class BackupSource(Section, frozen=True, kw_only=True):
-    """A bucket of a Ceph object store."""
+    """A bucket of a Ceph object store, or without `store` one of MinIO, whose backup goes to a service outside."""
 
-    store: Name
+    store: Name | None = None
     bucket: BucketName
+
+    @property
+    def in_minio(self) -> str | None:
+        """The bucket, where it is one of MinIO."""
+        return self.bucket if self.store is None else None
 
 
 class BackupTarget(Section, frozen=True, kw_only=True):

@@ -193,7 +193,7 @@ def test_an_empty_object_does_not_come_back_without_encryption_and_that_is_told(
     """Without TLS the client signs what it sends piece by piece, and Ceph 16 takes no such object that is empty."""
     site.file("empty", b"")
     site.backup()
-    assert site.phase("precheck", CEPH_URL=ends[0].plain)[0] == 0
-    code, said = site.phase("copy", CEPH_URL=ends[0].plain)
+    assert site.phase("precheck", LIVE_URL=ends[0].plain)[0] == 0
+    code, said = site.phase("copy", LIVE_URL=ends[0].plain)
     assert (code, "the copy is not whole" in said) == (1, True), said
-    assert site.phase("verify", CEPH_URL=ends[0].plain)[0] == 2
+    assert site.phase("verify", LIVE_URL=ends[0].plain)[0] == 2
