@@ -45,7 +45,7 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
     known = (
         f"one of {', '.join(stores)}"
         if stores
-        else "add it to storage.ceph.objectStores; for a bucket of MinIO leave `store` out"
+        else "only buckets can be backed up: add storage.ceph.objectStores, or leave `store` out for one of MinIO"
     )
     for at, backup in entries(cluster.backups, "backups"):
         name = backup.source.store

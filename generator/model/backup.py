@@ -71,6 +71,15 @@ class Drill(Section, frozen=True, kw_only=True):
         return f"{minute} {(min(runs.hours) + 12) % 24} * * 0"
 
 
+class Compare(Section, frozen=True, kw_only=True):
+    """Have another program than the one that copied compare source and target after each run: names and sizes of all
+    objects, and the content of `percent` of a hundred, drawn by lot, which it reads whole on both sides.
+    """
+
+    by: Literal["rclone"]
+    percent: Annotated[int, Meta(ge=1, le=100)] = 100
+
+
 class Backup(Section, frozen=True, kw_only=True):
     """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
     `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
@@ -87,6 +96,7 @@ class Backup(Section, frozen=True, kw_only=True):
     size: Quantity
     daily_change: Quantity
     changes: Literal["new-keys", "rewritten"] = "new-keys"
+    compare: Compare | None = None
     drill: Drill = field(default_factory=Drill)
     suspended: bool = False
 

@@ -70,6 +70,13 @@ def test_backup_drill_and_restore_have_both_ends(ml50: Cluster) -> None:
     assert int(back["room"]) >= 20 * 10**12
 
 
+def test_another_program_compares_as_much_as_the_file_says(ml50: Cluster) -> None:
+    assert told(named(ml50, "backup-models"))["compare-percent"] == "10"
+    (item,) = ml50.minio_backups
+    without = structs.replace(ml50, backups=(structs.replace(item, compare=None),))
+    assert "compare-percent" not in told(named(without, "backup-models"))
+
+
 def test_where_minio_encrypts_its_etags_prove_nothing(ml50: Cluster) -> None:
     assert told(named(encrypting(ml50), "backup-models"))["etags"] == "other"
 
@@ -127,6 +134,10 @@ def test_what_is_shared_with_ceph_stays_as_it_was() -> None:
     assert shared["metadata"]["namespace"] == "rook-ceph"
 
 
+def of_the_client(step: dict[str, Any]) -> bool:
+    return "container" in step and step["name"] != "compare"
+
+
 def test_a_client_of_the_clusters_own_is_used_in_every_step(ml50: Cluster) -> None:
     assert ml50.storage.objects
     objects = structs.replace(ml50.storage.objects, client_image="registry/mc:1@sha256:0")
@@ -134,5 +145,5 @@ def test_a_client_of_the_clusters_own_is_used_in_every_step(ml50: Cluster) -> No
     patches = minio_backup(cluster).patches
     assert [one.target["name"] for one in patches] == ["backup", "drill"]
     for patch, template in zip(patches, templates(), strict=False):
-        steps = [i for i, one in enumerate(template["spec"]["templates"]) if "container" in one]
+        steps = [i for i, one in enumerate(template["spec"]["templates"]) if of_the_client(one)]
         assert [op["path"] for op in patch.operations] == [f"/spec/templates/{i}/container/image" for i in steps]

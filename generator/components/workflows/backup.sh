@@ -101,6 +101,7 @@ record() {
     "$(quoted "$NAME")" "$(quoted "$SOURCE_BUCKET")" "$(quoted "$TARGET_BUCKET")" "$OBJECTS" "$BYTES" "$MOVING" "$SAMPLED"
   printf -v text '%s"started":"%s","finished":"%s","client":%s,"listed":"%s"}' \
     "$text" "$(date -d "@$SINCE" +%FT%TZ)" "$(date +%FT%TZ)" "$(quoted "$client")" "$LISTED"
+  [[ $COMPARE_PERCENT == none ]] || text="${text%\}},\"compared\":$COMPARE_PERCENT}"
   write_record "$target/$records/$stamp.json" "$text"
 }
 

@@ -44,6 +44,7 @@ def schedule(cluster: Cluster, ends: Ends, namespace: str) -> Manifest:
         **to.told("target-url", place=to.place),
         **retention(cluster, item),
         **({} if ends.etags else {"etags": "other"}),
+        **({"compare-percent": str(item.compare.percent)} if item.compare else {}),
     }
     spec = {"workflowTemplateRef": {"name": "backup"}, **given(arguments)}
     return cron_workflow(item, namespace, backup.LABELS, spec)
