@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from bucketpair import Pair
 from minioserver import ROOT_USER, Server
+from test_compare_script import compare
 from test_drill_script import Site as Drill
 from test_restore_script import Site as Restore
 from test_restore_script import later
@@ -177,6 +178,17 @@ def test_what_is_missing_damaged_and_older_comes_back(site: Restore) -> None:
         site.mc("cp", f"source/{site.name}/{key}", str(site.folder / "back"))
         assert (site.folder / "back").read_bytes() == data
     assert site.read(site.name, "a/two") == "written since\n"
+
+
+def test_another_program_compares_what_ceph_holds(pair: Pair) -> None:
+    pair.in_parts("in parts", 40, "16MiB")
+    pair.settle()
+    assert pair.run("mirror")[0] == 0
+    code, said = compare(pair)
+    assert (code, f"and {4 + len(ODD)} that it read whole" in said) == (0, True), said
+    pair.put("three", "content OF three\n", "target")
+    code, said = compare(pair)
+    assert (code, "differs in content: three" in said) == (2, True), said
 
 
 def test_a_point_in_time_comes_back(site: Restore) -> None:
