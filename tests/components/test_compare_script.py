@@ -112,7 +112,7 @@ def test_what_is_missing_or_of_another_size_is_found_and_what_cannot_be_asked_is
         ({"SSL_CERT_DIR": "/nowhere"}, "rclone could not compare all"),
         ({"SOURCE_BUCKET": "not-there"}, "rclone cannot list not-there"),
     ):
-        code, said = compare(pair, **more)
+        code, said = compare(pair, 100, **more)
         assert (code, word in said, "another" in said) == (1, True, False), said
 
 

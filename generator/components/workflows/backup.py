@@ -1,4 +1,4 @@
-"""The backup of a Ceph bucket to MinIO: copy, prove, record, keep."""
+"""The backup of a bucket: copy, prove, compare, record, keep."""
 
 from functools import cache
 
