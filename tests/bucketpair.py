@@ -131,6 +131,8 @@ class Pair:
             "PLACE": "",
             "SINCE": str(self.since),
             "READY_SECONDS": "20",
+            "ETAGS": "md5",
+            "COMPARE_PERCENT": "none",
             "SHRINK_PERCENT": "20",
             "SAMPLE": "50",
             "SAMPLE_BYTES": "1000000",

@@ -1,5 +1,6 @@
 """A real MinIO on loopback, with a certificate or without, and requests to it that no client makes."""
 
+import base64
 import hashlib
 import hmac
 import io
@@ -32,8 +33,10 @@ def program(name: str) -> str:
 class Server:
     """One single-drive MinIO on loopback."""
 
-    def __init__(self, folder: Path, *, certificates: Path | None = None) -> None:
+    def __init__(self, folder: Path, *, certificates: Path | None = None, encrypts: bool = False) -> None:
         self.folder, self.certificates = folder, certificates
+        key = f"minio-kms:{base64.b64encode(bytes(32)).decode()}"
+        self.more = {"MINIO_KMS_SECRET_KEY": key, "MINIO_KMS_AUTO_ENCRYPTION": "on"} if encrypts else {}
         with socket.socket() as free, socket.socket() as console:
             free.bind(("127.0.0.1", 0))
             console.bind(("127.0.0.1", 0))
@@ -50,6 +53,7 @@ class Server:
             command,
             env={
                 **os.environ,
+                **self.more,
                 "MINIO_CI_CD": "1",  # the drive is on the root disk
                 "_MINIO_SERVER_LOCAL": self.address,  # else it waits for another address where it sees a container
                 "MINIO_ROOT_USER": ROOT_USER,

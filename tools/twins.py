@@ -50,7 +50,7 @@ GROUPS = (
     Group(600, ("test_live_sync",)),
     Group(300, ("test_rehearse",)),
     Group(400, ("test_twin_frameworks",)),
-    Group(900, ("test_live_workflows", "test_images_pulled")),
+    Group(960, ("test_live_workflows", "test_images_pulled")),
     Group(300, ("test_live_status", "test_live_files")),
     Group(240, ("test_live_init",)),
     Group(240, ("test_live_bootstrap_argocd",)),

@@ -33,8 +33,8 @@ def targets(cluster: Cluster) -> Iterator[Target]:
 
 @rule("GEN-BKP-001", "backups of stores that exist")
 def store_known(cluster: Cluster) -> Iterator[Finding]:
-    """A backup copies a bucket of one of Ceph's object stores to MinIO. Only buckets can be copied: volumes and
-    filesystems of Ceph, NFS and what is in MinIO itself are not.
+    """A backup copies a bucket of one of Ceph's object stores to MinIO or elsewhere, or without `store` one of MinIO
+    elsewhere. Only buckets can be copied: filesystems of Ceph and NFS are not.
 
     Wrong:
         from: {store: dataset, bucket: datasets}
@@ -45,11 +45,11 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
     known = (
         f"one of {', '.join(stores)}"
         if stores
-        else "only buckets of Ceph can be backed up: add storage.ceph.objectStores"
+        else "only buckets can be backed up: add storage.ceph.objectStores, or leave `store` out for one of MinIO"
     )
     for at, backup in entries(cluster.backups, "backups"):
         name = backup.source.store
-        if name not in stores:
+        if name is not None and name not in stores:
             message = f"backup {backup.name} is of object store {name}, which is not there"
             where = (*at, "from", "store")
             edits = meant(where, name, stores)
@@ -58,7 +58,8 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-BKP-002", "backups of buckets that exist")
 def source_known(cluster: Cluster) -> Iterator[Finding]:
-    """The reader of backups gets a right on the buckets that the store lists or a team has there, and on no others.
+    """The reader of backups gets a right on the buckets that the store lists or a team has there, or that MinIO has by
+    `storage.objects.buckets`, and on no others.
 
     Wrong:
         from: {store: datasets, bucket: dataset}
@@ -67,6 +68,8 @@ def source_known(cluster: Cluster) -> Iterator[Finding]:
     """
     stores = {store.name: (place, store) for place, store in object_stores(cluster)}
     for at, backup in entries(cluster.backups, "backups"):
+        if backup.source.in_minio:
+            yield from _in_minio(cluster, at, backup)
         if backup.source.store not in stores:
             continue
         place, store = stores[backup.source.store]
@@ -78,6 +81,15 @@ def source_known(cluster: Cluster) -> Iterator[Finding]:
             add = put((*place, "buckets", len(store.buckets)), backup.source.bucket)
             edits = meant(where, backup.source.bucket, known) or add
             yield Finding(at=where, also=place, message=message, fix=fix, edits=edits)
+
+
+def _in_minio(cluster: Cluster, at: Path, backup: Backup) -> Iterator[Finding]:
+    name, known = backup.source.bucket, [bucket.name for _, bucket in buckets(cluster)]
+    if name not in known:
+        where = (*at, "from", "bucket")
+        other = "add it to storage.objects.buckets; of a bucket of Ceph say its `store`"
+        fix, edits = suggest(name, known, other), meant(where, name, known)
+        yield Finding(at=where, message=f"MinIO has no bucket {name}", fix=fix, edits=edits)
 
 
 @rule("GEN-BKP-003", "backups to buckets that exist")

@@ -12,6 +12,8 @@ from generator.model.rule import rule, warning
 
 # `backup-` before the name, and Argo's limit for the name of a schedule: 11 characters follow for each run.
 LONGEST = 52 - len("backup-")
+# What a pod reads in a second at most, of each side.
+READ_A_SECOND = 10**9
 # Half of the folder of its pod (`sizeLimit` of backup.yaml): an object is beside the one before it while it comes.
 DRILL_MOST = 16 * 2**30
 
@@ -176,6 +178,32 @@ def drills_apart(cluster: Cluster) -> Iterator[Finding]:
                 message = f"backup {backup.name} and its drill start at the same minute"
                 where, also = (*at, "drill", "schedule"), (*at, "schedule")
                 yield Finding(at=where, also=also, message=message, fix="take another hour for the drill")
+
+
+@warning("GEN-BKP-046", "what is compared can be read until the next run")
+def compared_in_time(cluster: Cluster) -> Iterator[Finding]:
+    """The program that compares reads objects whole, from the source and from the target. One pod reads no more than
+    a gigabyte a second, on the best of networks: what takes longer than the schedule's longest interval keeps the next
+    backup waiting.
+
+    Wrong:
+        schedule: "0 17 * * *"
+        size: 150T
+        compare: {by: rclone}
+    Right:
+        schedule: "0 17 * * *"
+        size: 150T
+        compare: {by: rclone, percent: 10}
+    """
+    for at, backup in entries(cluster.backups, "backups"):
+        with suppress(ValueError):
+            most = parse(backup.schedule).longest_gap * READ_A_SECOND
+            if backup.compare and 0 < most < (read := backup.size.value * backup.compare.percent // 100):
+                where, percent = (*at, "compare", "percent"), max(1, most * 100 // backup.size.value)
+                message = (
+                    f"to compare backup {backup.name} reads {human(read)}, and before the next one {human(most)} can be"
+                )
+                yield Finding(at=where, also=(*at, "size"), message=message, edits=put(where, percent))
 
 
 @rule("GEN-BKP-027", "drills that the pod has room for")

@@ -43,7 +43,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     context: str | None,
     directory: Path,
 ) -> int:
-    """Bring a bucket of Ceph, or a volume of a team, back from its backup.
+    """Bring a bucket of Ceph or of MinIO, or a volume of a team, back from its backup.
 
     BUCKET is the bucket, or the name of its backup. Of a volume it is the name of its backup: it is brought back into a
     new claim, and compared there with the backup, file by file.

@@ -41,6 +41,7 @@ from generator.components.log_collector import DEFINITION as LOG_COLLECTOR
 from generator.components.log_store import DEFINITION as LOG_STORE
 from generator.components.metrics_server import DEFINITION as METRICS_SERVER
 from generator.components.minio import DEFINITION as MINIO
+from generator.components.minio_backup import DEFINITION as MINIO_BACKUP
 from generator.components.mlperf import DEFINITION as MLPERF
 from generator.components.mpi_operator import DEFINITION as MPI_OPERATOR
 from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
@@ -114,6 +115,7 @@ CATALOGUE: dict[str, Definition] = {
         ARGO_WORKFLOWS,
         WORKFLOWS,
         ETCD_BACKUP,
+        MINIO_BACKUP,
         NODE_OPERATIONS,
         GPU_CARE,
         HEALTH_REPORT,

@@ -120,7 +120,7 @@ def claim_fields(cluster: Cluster) -> Iterator[str]:
     """
     logs = cluster.monitoring.logs
     yield from ("maxObjects", "maxSize")
-    if cluster.backups:
+    if cluster.ceph_backups:
         yield "bucketPolicy"
     if logs and logs.store and not logs.to:
         yield "bucketOwner"

@@ -13,16 +13,23 @@ ETCD = "etcd"
 """The name of the backup of etcd, beside those of buckets."""
 ZABBIX = "zabbix"
 """The name of the backup of Zabbix's database."""
+RESTORED = "-restored-"
+"""What the name of a bucket that was brought back has after that of its live one."""
 PRUNE_DAYS = 7
 """After how many days a backup of a volume frees the room of what is not kept any more, at the earliest."""
 Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
 
 class BackupSource(Section, frozen=True, kw_only=True):
-    """A bucket of a Ceph object store."""
+    """A bucket of a Ceph object store, or without `store` one of MinIO, whose backup goes to a service outside."""
 
-    store: Name
+    store: Name | None = None
     bucket: BucketName
+
+    @property
+    def in_minio(self) -> str | None:
+        """The bucket, where it is one of MinIO."""
+        return self.bucket if self.store is None else None
 
 
 class BackupTarget(Section, frozen=True, kw_only=True):
@@ -64,6 +71,15 @@ class Drill(Section, frozen=True, kw_only=True):
         return f"{minute} {(min(runs.hours) + 12) % 24} * * 0"
 
 
+class Compare(Section, frozen=True, kw_only=True):
+    """Have another program than the one that copied compare source and target after each run: names and sizes of all
+    objects, and the content of `percent` of a hundred, drawn by lot, which it reads whole on both sides.
+    """
+
+    by: Literal["rclone"]
+    percent: Annotated[int, Meta(ge=1, le=100)] = 100
+
+
 class Backup(Section, frozen=True, kw_only=True):
     """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
     `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
@@ -80,6 +96,7 @@ class Backup(Section, frozen=True, kw_only=True):
     size: Quantity
     daily_change: Quantity
     changes: Literal["new-keys", "rewritten"] = "new-keys"
+    compare: Compare | None = None
     drill: Drill = field(default_factory=Drill)
     suspended: bool = False
 

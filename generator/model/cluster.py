@@ -199,6 +199,16 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         ceph = self.storage.ceph
         return self.in_pools(*ceph.monitor_pools) if ceph and ceph.monitor_pools else self.ceph_hosts
 
+    @property
+    def ceph_backups(self) -> tuple[Backup, ...]:
+        """The backups of buckets of Ceph."""
+        return tuple(one for one in self.backups if not one.source.in_minio)
+
+    @property
+    def minio_backups(self) -> tuple[Backup, ...]:
+        """The backups of buckets of MinIO."""
+        return tuple(one for one in self.backups if one.source.in_minio)
+
     @cached_property
     def all_backups(self) -> tuple[AnyBackup, ...]:
         """Every backup that runs on a schedule: of buckets, then of etcd and of Zabbix's database."""

@@ -1,7 +1,7 @@
-"""The room that buckets have which are brought back beside what is in a store of Ceph."""
+"""The room that buckets have which are brought back beside what is in a store of Ceph, or in MinIO."""
 
 from generator.model.backup import Backup
-from generator.model.capacity import ceph_usable
+from generator.model.capacity import ceph_usable, objects_usable
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.retention import bounded, kept_room, old_days, target_of
@@ -32,6 +32,12 @@ def restore_room(cluster: Cluster, store: CephObjectStore) -> Quantity:
     """
     needed = sum(_most(cluster, one) for one in backups_of(cluster, store))
     return Quantity.of(min(needed, store_holds(cluster, store) or needed))
+
+
+def minio_restore_room(cluster: Cluster) -> Quantity:
+    """Return the same of restored buckets of MinIO, which holds them beside all else."""
+    needed = sum(_most(cluster, one) for one in cluster.minio_backups)
+    return Quantity.of(min(needed, objects_usable(cluster).value or needed))
 
 
 def _most(cluster: Cluster, backup: Backup) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from generator.components.workflows.backup import scripts, workflow_template
+from generator.components.workflows.backup import COMPARER, scripts, workflow_template
 from generator.components.workflows.scheduled import cron_workflow
 from generator.components.workflows.targets import WAY
 from generator.model.cluster import Cluster
@@ -17,13 +17,14 @@ SCRIPT = SCRIPTS["data"]["backup.sh"] + SHARED + SCRIPTS["data"]["ready.sh"]
 KEEP = SCRIPTS["data"]["keep.sh"] + SHARED
 PHASES = ("precheck", "mirror", "verify", "record")
 ALL = (*PHASES, "keep")
+COMPARE = SCRIPTS["data"]["compare.sh"]
 SPEC: dict[str, Any] = TEMPLATE["spec"]
 STEPS = {one["name"]: one for one in SPEC["templates"]}
 
 
 def test_the_steps_are_the_scripts_phases_in_order() -> None:
     order = [step["template"] for group in STEPS["backup"]["steps"] for step in group]
-    assert order == list(ALL)
+    assert order == ["precheck", "mirror", "verify", "compare", "record", "keep"]
     assert f'{" | ".join(PHASES)}) "$1"' in SCRIPT
     assert [STEPS[phase]["container"]["args"] for phase in ALL] == [[phase] for phase in ALL]
 
@@ -45,6 +46,25 @@ def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
     for phase in PHASES:
         given = {variable["name"] for variable in STEPS[phase]["container"]["env"]}
         assert given - {"HOME", *WAY.values()} == (read if phase == "record" else read - counted)
+
+
+def test_another_program_compares_only_where_it_is_asked_for_and_before_anything_is_recorded() -> None:
+    (step,) = STEPS["backup"]["steps"][3]
+    assert step["when"] == "'{{workflow.parameters.compare-percent}}' != 'none'"
+    given = {one["name"]: one.get("value") for one in SPEC["arguments"]["parameters"]}
+    assert given["compare-percent"] == "none"
+    container = STEPS["compare"]["container"]
+    assert container["image"] == COMPARER
+    assert container["command"] == ["sh", "/scripts/compare.sh"]
+    variables = {one["name"] for one in container["env"]}
+    own = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", COMPARE))
+    assert variables - {"HOME", "SSL_CERT_DIR", *WAY.values()} == own | {
+        f"RCLONE_CONFIG_{side}_{name}"
+        for side in ("SOURCE", "TARGET")
+        for name in ("TYPE", "PROVIDER", "ENDPOINT", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY")
+    } | {"RCLONE_CONFIG_TARGET_REGION"}
+    for verb in ("copy", "sync", "move", "delete", "purge", "rcat", "cleanup"):
+        assert f"rclone {verb}" not in COMPARE
 
 
 def test_the_script_is_the_one_that_is_mounted_and_run() -> None:

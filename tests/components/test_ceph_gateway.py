@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from bucketpair import Pair
 from minioserver import ROOT_USER, Server
+from test_compare_script import compare
 from test_drill_script import Site as Drill
 from test_restore_script import Site as Restore
 from test_restore_script import later
@@ -179,6 +180,17 @@ def test_what_is_missing_damaged_and_older_comes_back(site: Restore) -> None:
     assert site.read(site.name, "a/two") == "written since\n"
 
 
+def test_another_program_compares_what_ceph_holds(pair: Pair) -> None:
+    pair.in_parts("in parts", 40, "16MiB")
+    pair.settle()
+    assert pair.run("mirror")[0] == 0
+    code, said = compare(pair)
+    assert (code, f"and {4 + len(ODD)} that it read whole" in said) == (0, True), said
+    pair.put("three", "content OF three\n", "target")
+    code, said = compare(pair)
+    assert (code, "differs in content: three" in said) == (2, True), said
+
+
 def test_a_point_in_time_comes_back(site: Restore) -> None:
     site.at = later()
     site.put("three", "CONTENT of three\n")
@@ -193,7 +205,7 @@ def test_an_empty_object_does_not_come_back_without_encryption_and_that_is_told(
     """Without TLS the client signs what it sends piece by piece, and Ceph 16 takes no such object that is empty."""
     site.file("empty", b"")
     site.backup()
-    assert site.phase("precheck", CEPH_URL=ends[0].plain)[0] == 0
-    code, said = site.phase("copy", CEPH_URL=ends[0].plain)
+    assert site.phase("precheck", LIVE_URL=ends[0].plain)[0] == 0
+    code, said = site.phase("copy", LIVE_URL=ends[0].plain)
     assert (code, "the copy is not whole" in said) == (1, True), said
-    assert site.phase("verify", CEPH_URL=ends[0].plain)[0] == 2
+    assert site.phase("verify", LIVE_URL=ends[0].plain)[0] == 2

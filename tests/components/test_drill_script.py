@@ -229,7 +229,7 @@ def test_the_bytes_are_bounded_and_nothing_read_is_no_success(site: Site) -> Non
     assert (made["objects"], made["proven"]) == (4, 4)
     code, said = site.phase("prove", SAMPLE_BYTES="3")
     assert code == 2, said
-    assert "no object of the backup is so small as 3 bytes" in said
+    assert "no object of the backup is so small as 3 bytes and has a checksum" in said
 
 
 def test_an_object_that_was_uploaded_in_parts_is_proven(site: Site) -> None:

@@ -134,7 +134,7 @@ def test_facts_have_the_form_that_the_scripts_are_tested_with() -> None:
 
 def test_facts_tell_which_backups_and_drills_rest() -> None:
     ml50 = load("ml50")
-    first, second = ml50.backups
+    first, second = ml50.ceph_backups
     resting = (structs.replace(first, suspended=True), structs.replace(second, drill=Drill(suspended=True)))
     found = {
         (one["of"], one["name"]): one["suspended"] for one in facts(structs.replace(ml50, backups=resting))["backups"]

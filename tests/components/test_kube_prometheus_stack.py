@@ -201,7 +201,7 @@ def test_workflows_are_watched_where_there_are_any(ml50: Cluster, a30: Cluster) 
 
 
 def test_every_backup_that_runs_is_missed_where_nobody_else_does(ml50: Cluster) -> None:
-    nightly, other = ml50.backups
+    nightly, other = ml50.ceph_backups
     weekly = structs.replace(other, name="weekly", schedule="0 3 * * 0")
     resting = structs.replace(other, name="resting", suspended=True)
     cluster = structs.replace(without_backups(ml50), backups=(nightly, weekly, resting))

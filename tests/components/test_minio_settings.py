@@ -4,11 +4,14 @@ from typing import Any
 import pytest
 
 from generator.components.minio import trial
+from generator.components.minio.backed_up import OWNER, READER, RESTORER
 from generator.components.minio.metrics import USER as METRICS
 from generator.components.minio.settings import policy, settings
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket, Lock, Objects, ObjectUser
+
+BACKING_UP = f"{READER}\n{RESTORER}\n{OWNER}\n"
 
 
 def test_buckets_and_users_as_the_script_reads_them(ml50: Cluster) -> None:
@@ -23,7 +26,7 @@ def test_buckets_and_users_as_the_script_reads_them(ml50: Cluster) -> None:
         found["buckets"]
         == "locked 30 on 300000000000000\nopen - on -\nflat - off -\n" + f"{trial.NAME} - off {trial.ROOM}\n"
     )
-    assert found["users"] == f"copier\nreader\n{METRICS}\n{trial.NAME}\n"
+    assert found["users"] == f"copier\nreader\n{BACKING_UP}{METRICS}\n{trial.NAME}\n"
     (rule,) = json.loads(found["lifecycle-flat.json"])["Rules"]
     assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 9}
 

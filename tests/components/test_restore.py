@@ -13,7 +13,7 @@ from generator.components.workflows.targets import WAY
 GIVEN = {
     name: name
     for name in (
-        "name", "backup-url", "backup-bucket", "backup-secret", "ceph-url", "live-bucket", "live-secret",
+        "name", "backup-url", "backup-bucket", "backup-secret", "live-url", "live-bucket", "live-secret",
         "restore-secret", "room",
     )
 }  # fmt: skip

@@ -35,7 +35,7 @@ class Site(Pair):
 
     def __init__(self, source: Source, target: Trusted, folder: Path, name: str) -> None:
         super().__init__(source, target, folder, name)
-        self.into, self.switch, self.at, self.when = f"{name}-restored", "none", "", ""
+        self.into, self.switch, self.at, self.when, self.seen = f"{name}-restored", "none", "", "", "*"
         self.keys |= {"RESTORE": self.keys["SOURCE"], "LIVE": self.keys["SOURCE"]}
         for key in KEYS:
             self.put(key, f"content of {key}\n")
@@ -45,13 +45,14 @@ class Site(Pair):
         env = self.environment() | {
             "BACKUP_URL": self.target.url,
             "BACKUP_BUCKET": self.copy,
-            "CEPH_URL": self.source.url,
+            "LIVE_URL": self.source.url,
             "LIVE_BUCKET": self.name,
             "INTO": self.into,
             "AT": self.at,
             "WHEN": self.when,
             "SWITCH": self.switch,
             "PARALLEL": "3",
+            "RESTORED_NAMES": self.seen,
             "ROOM": "",
             "FREE": "",
         }

@@ -135,7 +135,7 @@ def test_the_server_itself_watches_that_the_proxy_comes(ml50: Cluster) -> None:
 
 
 def test_every_backup_that_runs_is_missed_after_two_of_its_intervals(ml50: Cluster) -> None:
-    nightly, other = ml50.backups
+    nightly, other = ml50.ceph_backups
     weekly = structs.replace(other, name="weekly", schedule="0 3 * * 0")
     resting = structs.replace(other, name="resting", suspended=True)
     cluster = structs.replace(without_backups(ml50), backups=(nightly, weekly, resting), gpu_care=None)

@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 23, 4, 0, tzinfo=UTC)
 
 
 def test_a_backup_is_meant_by_its_name_or_its_bucket(ml50: Cluster) -> None:
-    (first, second) = ml50.backups
+    (first, second) = ml50.ceph_backups
     named = structs.replace(ml50, backups=(structs.replace(first, name="nightly"), second))
     assert meant(named, "nightly").source.bucket == meant(named, "datasets").source.bucket == "datasets"
 
@@ -31,6 +31,16 @@ def test_a_bucket_with_several_backups_must_be_named_by_one(ml50: Cluster) -> No
 def test_a_time_is_read_in_its_zone(ml50: Cluster) -> None:
     one = restore(ml50, "datasets", NOW, at="2026-11-20T08:00:00+09:00", into=None, switch="none")
     assert (one.parameters["at"], one.into) == ("2026-11-19T23:00:00Z", "datasets-restored-20261119")
+
+
+def test_a_bucket_of_minio_comes_back_into_one_that_its_user_may_make(ml50: Cluster) -> None:
+    one = restore(ml50, "models", NOW, at=None, into=None, switch="missing")
+    lines = "\n".join(plan(ml50, one, NOW))
+    assert "models-restored-20261123 of MinIO" in lines
+    assert "ml50-models of offsite" in lines
+    with pytest.raises(UsageError, match=r"only a bucket `models-restored-\.\.\.` may be made for it"):
+        restore(ml50, "models", NOW, at=None, into="other", switch="none")
+    assert restore(ml50, "datasets", NOW, at=None, into="other", switch="none").into == "other"
 
 
 @pytest.mark.parametrize(

@@ -91,5 +91,5 @@ def test_runs_are_kept_as_long_as_is_said() -> None:
 
 def test_a_backup_of_etcd_has_no_drill() -> None:
     found: list[LastBackup] = list(last_backups(CLUSTER, (), (), NOW))
-    assert [one.name for one in found if one.drill] == ["datasets", "checkpoints"]
+    assert [one.name for one in found if one.drill] == ["datasets", "checkpoints", "models"]
     assert "etcd" in {one.name for one in found}

@@ -17,11 +17,14 @@ from onenode.site import Site, ready, run_of, serving, shown
 from reference import ROOT, load
 
 from generator.components.etcd_backup.names import NAMESPACE as ETCD
+from generator.components.minio.backed_up import users
 from generator.components.minio.settings import policy, user_secret
+from generator.components.minio_backup.names import NAMESPACE as MINIO
 from generator.components.rook_ceph import NAMESPACE
 from generator.live.apiserver import tries
 from generator.live.identity import record
 from generator.model.cluster import Cluster
+from generator.model.storage import ObjectUser
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
@@ -35,13 +38,16 @@ READS, KEEPS = "only-to-read-backups", "only-to-hide-and-lock"
 OWNER = "datasets"
 """The Secret of the bucket's claim."""
 STEPS = ("precheck", "mirror", "verify", "record", "keep")
-COMPONENTS = ("workflows", "etcd-backup")
-ACCOUNTS = (*(f"{NAMESPACE}:{name}" for name in ("backup", "restore", "drill")), f"{ETCD}:etcd-backup")
+COMPONENTS = ("workflows", "etcd-backup", "minio-backup")
+ACCOUNTS = (
+    *(f"{space}:{name}" for space in (NAMESPACE, MINIO) for name in ("backup", "restore", "drill")),
+    f"{ETCD}:etcd-backup",
+)
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    from onenode.argo import argo
+    from onenode.argo import argo, comparer
     from onenode.node import node
     from twin.plane import plane
     from twin.rendered import Rendered
@@ -55,11 +61,13 @@ def site() -> Iterator[Site]:
             stack.callback(rendered.stop)
             start(audited(folder, *ACCOUNTS))
             api = start(plane(folder, simulated=False))
-            start(argo(api, start(node(api)), cluster))
+            one_node = start(node(api))
+            start(argo(api, one_node, cluster))
+            comparer(one_node)
             signed = certificates(folder / "certificates")
             source, target = (start(serving(folder / one, signed)) for one in ("source", "target"))
             made = Site(api, source, target, folder)
-            for space in (NAMESPACE, ETCD):
+            for space in (NAMESPACE, ETCD, MINIO):
                 api.namespace(space)
             api.apply(record(cluster))
             for one in (one for component in COMPONENTS for one in rendered.objects(component)):
@@ -68,6 +76,8 @@ def site() -> Iterator[Site]:
             ca = {"ca.crt": (signed / "CAs/ca.crt").read_text()}
             made.secret("backup-client", **ca)
             made.secret("etcd-backup-client", ETCD, **ca)
+            made.secret("backup-client", MINIO, **ca)
+            made.secret("backup-target-models", MINIO, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
             made.secret("minio-user-etcd-writer", ETCD, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
             made.secret(READER, AccessKey=ROOT_USER, SecretKey=ROOT_PASSWORD)
             made.secret(WRITER, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
@@ -78,6 +88,9 @@ def site() -> Iterator[Site]:
             made.mc("mb", "--with-lock", "target/datasets-backup")
             a_user(made, cluster, RESTORE_READER, "reads-backups", READS)
             a_user(made, cluster, KEEPER, "keeps-backups", KEEPS)
+            for user in users(cluster):
+                with_rights(made, cluster, user, "source", user.name, f"only-of-{user.name}")
+                made.secret(user_secret(user.name), MINIO, accessKey=user.name, secretKey=f"only-of-{user.name}")
             yield made
 
 
@@ -85,12 +98,18 @@ def a_user(site: Site, cluster: Cluster, secret: str, key: str, password: str) -
     """Make who brings backups back, or who hides and locks, with the rights that MinIO's setup gives it."""
     assert cluster.storage.objects
     (user,) = [one for one in cluster.storage.objects.users if user_secret(one.name) == secret]
+    with_rights(site, cluster, user, "target", key, password)
+    site.secret(secret, accessKey=key, secretKey=password)
+
+
+def with_rights(site: Site, cluster: Cluster, user: ObjectUser, where: str, key: str, password: str) -> None:  # noqa: PLR0913, PLR0917
+    """Make a user with the rights that MinIO's setup gives it."""
+    assert cluster.storage.objects
     rights = site.folder / "policy.json"
     rights.write_text(json.dumps(policy(user, cluster.storage.objects.buckets)))
-    site.mc("admin", "user", "add", "target", key, password)
-    site.mc("admin", "policy", "create", "target", key, str(rights))
-    site.mc("admin", "policy", "attach", "target", key, "--user", key)
-    site.secret(secret, accessKey=key, secretKey=password)
+    site.mc("admin", "user", "add", where, key, password)
+    site.mc("admin", "policy", "create", where, key, str(rights))
+    site.mc("admin", "policy", "attach", where, key, "--user", key)
 
 
 def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
@@ -110,7 +129,8 @@ def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
     assert name in listed.stdout, listed.stderr
     assert "backup-checkpoints" in listed.stdout
     steps = shown(site, name)["steps"]
-    assert [(one["name"], one["phase"]) for one in steps] == [(step, "Succeeded") for step in STEPS]
+    phases = {one["name"]: one["phase"] for one in steps}
+    assert phases == dict.fromkeys(STEPS, "Succeeded") | {"compare": "Skipped"}
 
 
 def test_what_failed_is_told_and_done_once_more(site: Site) -> None:
@@ -173,7 +193,8 @@ def test_wrong_words_are_answered_and_nothing_begins(site: Site) -> None:
     before = names()
     for words, answer in (
         (("backup-dataset",), "no operation backup-dataset; did you mean backup-datasets"),
-        (("backup",), "backup does not know name, source-url, source-bucket"),
+        (("backup",), f"backup is in several namespaces ({MINIO}, {NAMESPACE}): name one with --namespace"),
+        (("backup", "--namespace", NAMESPACE), "backup does not know name, source-url, source-bucket"),
         (("backup-datasets", "-p", "shrink-percen=1"), "has no parameter shrink-percen; did you mean"),
         (("backup-datasets", "-p", "shrink-percent"), "say NAME=VALUE"),
     ):
@@ -272,6 +293,32 @@ def test_a_restore_that_was_stopped_is_gone_on_with(site: Site) -> None:
     assert site.gen("watch", name).returncode == 1
     done = site.run("restore", "datasets", "--into", "datasets-stopped", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_bucket_of_minio_goes_elsewhere_is_compared_tried_and_comes_back(site: Site) -> None:
+    site.mc("mb", "source/models")
+    site.mc("mb", "--with-lock", "target/ml50-models")
+    for number in range(9):
+        site.mc("pipe", f"source/models/m/{number} <한글> 100%.bin", text=f"weights {number}")
+    time.sleep(1.1)
+    ends = ("-p", f"source-url={site.source.url}", "-p", f"target-url={site.target.url}")
+    done = site.gen("submit", "backup-models", *ends, "-p", "compare-percent=100", "--watch")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for step in (*STEPS[:3], "compare", "record"):
+        assert f"✔ {step} Succeeded" in done.stdout, done.stdout
+    compared = site.gen("logs", run_of(done)).stdout
+    assert "finds 9 objects alike in name and size, and 9 that it read whole in content" in compared, compared
+    tried = site.gen("submit", "drill-models", "-p", f"backup-url={site.target.url}", "--watch")
+    assert tried.returncode == 0, tried.stdout + tried.stderr
+    site.mc("rm", "source/models/m/3 <한글> 100%.bin")
+    back = site.run("restore", "models", "--switch", "missing", "--yes")
+    assert back.returncode == 0, back.stdout + back.stderr
+    assert site.mc("cat", "source/models/m/3 <한글> 100%.bin") == "weights 3"
+    site.mc("pipe", "target/ml50-models/m/4 <한글> 100%.bin", text="weightS 4")
+    bad = site.gen("submit", "backup-models", *ends, "-p", "compare-percent=100", "-p", "sample=0", "--watch")
+    assert bad.returncode == 1, bad.stdout
+    assert "✖ compare" in bad.stdout, bad.stdout
+    assert "the first is m/4" in bad.stdout, bad.stdout
 
 
 def test_a_snapshot_of_etcd_is_brought_by_a_pod(site: Site) -> None:

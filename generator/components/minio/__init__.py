@@ -6,7 +6,7 @@ from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Namespace, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
-from generator.components.minio import metrics, trial, volume_keys
+from generator.components.minio import backed_up, metrics, trial, volume_keys
 from generator.components.minio.access import access
 from generator.components.minio.layout import NAMESPACE, RENEWAL, SETS_UP, SETUP, layout_of, storage_class, volumes
 from generator.components.minio.server import stateful_set
@@ -54,7 +54,7 @@ def secrets(cluster: Cluster, objects: Objects) -> tuple[Secret, ...]:
     return (
         root(cluster),
         signed("minio-tls", NAMESPACE, "minio", "minio-setup", loss="outage", rotate=renewed),
-        *map(user_keys, objects.users),
+        *map(user_keys, (*objects.users, *backed_up.users(cluster))),
         *map(volume_keys.keys, cluster.volume_backups),
         *((metrics.keys(cluster),) if metrics.watched(cluster) else ()),
         *((trial.keys(),) if trial.wanted(cluster) else ()),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from generator.components.component import Manifest, Secret, Turn
-from generator.components.minio import metrics, trial, volume_keys
+from generator.components.minio import backed_up, metrics, trial, volume_keys
 from generator.components.minio.layout import NAMESPACE, PORT, SERVICE, SETS_UP, SETUP, metadata
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.versions import VERSIONS
@@ -64,7 +64,7 @@ def setup_script() -> Manifest:
 def settings(cluster: Cluster, objects: Objects) -> Manifest:
     """Return buckets, users and their documents."""
     policies = {
-        **{user.name: policy(user, objects.buckets) for user in objects.users},
+        **{user.name: policy(user, objects.buckets) for user in (*objects.users, *backed_up.users(cluster))},
         **{volume_keys.user(one): volume_keys.policy(one) for one in cluster.volume_backups},
         **({metrics.USER: metrics.policy()} if metrics.watched(cluster) else {}),
     }
@@ -116,6 +116,7 @@ def policy(user: ObjectUser, known: Iterable[Bucket] = ()) -> Manifest:
             {"Effect": "Allow", "Action": on_objects, "Resource": objects},
             *(volume_keys.kept_versions(objects, deletes=user.access == "write") if user.access in WRITERS else ()),
             *(retention_rights(objects, user, known) if user.access == "retention" else ()),
+            *backed_up.more_rights(user),
         ],
     }
 
@@ -229,15 +230,17 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
 
 
 def sources(cluster: Cluster, objects: Objects) -> list[Manifest]:
-    """Return the Secrets as the files that the script reads. The metrics' and acceptance's may be missing: a cluster
-    from before they were declared has them after the next bootstrap alone, and buckets and users wait for neither. A
+    """Return the Secrets as the files that the script reads. Those of no user of the file may be missing: a cluster
+    from before they were declared has them after the next bootstrap alone, and buckets and users wait for none. A
     user has a former key only while its key is being replaced.
     """
+    backing_up = backed_up.users(cluster)
     return [
         {"secret": {"name": "minio-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         _keys("minio-root", "root", ("rootUser", "rootPassword")),
         *(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey")) for user in objects.users),
-        *(_may_lack(_keys(user_secret(user.name), user.name, (FORMER,))) for user in objects.users),
+        *(_may_lack(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey"))) for user in backing_up),
+        *(_may_lack(_keys(user_secret(user.name), user.name, (FORMER,))) for user in (*objects.users, *backing_up)),
         *(_named(volume_keys.secret_name(one), volume_keys.user(one)) for one in cluster.volume_backups),
         *((_may_lack(_keys(metrics.SECRET, metrics.USER, metrics.TOKEN.of)),) if metrics.watched(cluster) else ()),
         *((_may_lack(_keys(trial.SECRET, trial.NAME, trial.KEYS)),) if trial.wanted(cluster) else ()),

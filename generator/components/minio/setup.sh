@@ -68,7 +68,7 @@ bucket() { # name, days of lock, versions, quota
 }
 
 user() { # name
-    # Only the Secrets of who reads metrics and of acceptance may be missing: without another one the pod does not start.
+    # Only the Secrets of users that the cluster file does not name may be missing: without another one the pod does not start.
     if [ ! -d "$SECRETS/$1" ]; then
         echo "user $1: not made, since its Secret is not there: run \`gen bootstrap\`, then sync minio again"
         return

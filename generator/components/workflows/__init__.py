@@ -1,30 +1,28 @@
-"""The day-2 operations of a cluster, their schedules, and what their pods may do."""
+"""The backups of Ceph's buckets: their schedules, their drills, their ways back, and what their pods may do."""
 
 from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader, owner_secret, restorer, store_secret
 from generator.components.ceph_cluster.pools import rgw_url
-from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
+from generator.components.component import Component, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
-from generator.components.minio.settings import CLIENT_IMAGE, client_image, user_secret
+from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
-from generator.components.workflows import backup, drill, restore
-from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
+from generator.components.workflows import backup, drill
+from generator.components.workflows.runs import Ends, all_runs
 from generator.components.workflows.steps import image_operations, patch_of
-from generator.components.workflows.targets import Target, authorities, keys, reader, target, writer
-from generator.model.backup import Backup
+from generator.components.workflows.targets import authorities, keys, reader, target, writer
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.restore_room import restore_room
-from generator.model.retention import keeper, target_of
-from generator.model.storage import CephObjectStore
+from generator.model.retention import keeper
 
 
 def workflows(cluster: Cluster) -> Component:
-    """Return the schedules of the cluster's backups and drills, and their ways back. They run where the readers'
-    Secrets are, in Rook's namespace, with ServiceAccounts that may only report their own results.
+    """Return the schedules of the backups of Ceph's buckets and of their drills, and their ways back. They run where
+    the readers' Secrets are, in Rook's namespace, with ServiceAccounts that may only report their own results.
     """
     return Component(
         name="workflows",
@@ -33,10 +31,8 @@ def workflows(cluster: Cluster) -> Component:
         version="v1",
         base=read_objects("workflows/base.yaml"),
         objects=(
-            *schedules(cluster),
-            *drills(cluster),
-            *restores(cluster),
-            *authorities(cluster, cluster.backups, backup.LABELS, NAMESPACE),
+            *all_runs(cluster, tuple(whole(cluster)), NAMESPACE),
+            *authorities(cluster, cluster.ceph_backups, backup.LABELS, NAMESPACE),
         ),
         patches=own_image(cluster),
         operations=(
@@ -55,85 +51,28 @@ def own_image(cluster: Cluster) -> tuple[Patch, ...]:
     return tuple(patch_of(template, image_operations(template, image)) for template in shared)
 
 
-def whole(cluster: Cluster) -> Iterator[tuple[Backup, CephObjectStore, str, Target]]:
-    """Yield each backup that has both ends, with its store, its URL and where it goes; a rule reports the others."""
+def whole(cluster: Cluster) -> Iterator[Ends]:
+    """Yield each backup of a bucket of Ceph that has both ends; a rule reports the others."""
     ceph = cluster.storage.ceph
     stores = {store.name: store for store in ceph.object_stores} if ceph else {}
-    for item in cluster.backups:
-        store, to = stores.get(item.source.store), target(cluster, item)
+    for item in cluster.ceph_backups:
+        store, to = stores.get(item.source.store or ""), target(cluster, item)
         if ceph and store and to:
-            yield item, store, rgw_url(ceph, store), to
-
-
-def schedules(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield the CronWorkflow of each backup that has both ends."""
-    for item, store, url, to in whole(cluster):
-        arguments = {
-            "name": item.name,
-            "source-url": url,
-            "source-bucket": item.source.bucket,
-            "source-secret": store_secret(store, backup_reader(store)),
-            "target-bucket": item.target.bucket,
-            "target-secret": to.writes,
-            **to.told("target-url", place=to.place),
-            **retention(cluster, item),
-        }
-        yield schedule(item, arguments)
-
-
-def retention(cluster: Cluster, item: Backup) -> dict[str, str]:
-    """Return the arguments of what keeps a backup within its days."""
-    user, bucket = keeper(cluster, item), target_of(cluster, item)
-    if not (user and bucket):
-        return {}
-    lock = str(bucket.lock.days) if bucket.lock else ""
-    return {"retention-secret": user_secret(user.name), "lock-days": lock}
-
-
-def drills(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield the CronWorkflow that tries each backup: with keys that may only read it, where there are such."""
-    for item, _store, _url, to in whole(cluster):
-        arguments = {
-            "name": item.name,
-            "backup-bucket": item.target.bucket,
-            "backup-secret": to.reads,
-            "record-secret": to.writes,
-            "sample": str(item.drill.objects),
-            "sample-bytes": str(item.drill.bytes.value),
-            **to.told("backup-url"),
-        }
-        spec = {"workflowTemplateRef": {"name": "drill"}, **given(arguments)}
-        yield drill_workflow(item, NAMESPACE, drill.LABELS, spec)
-
-
-def restores(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield the WorkflowTemplate that brings back each backup that has both ends."""
-    for item, store, url, to in whole(cluster):
-        given = {
-            "name": item.name,
-            "backup-url": to.url,
-            "backup-bucket": item.target.bucket,
-            "backup-secret": to.reads,
-            "ceph-url": url,
-            "live-bucket": item.source.bucket,
-            "live-secret": owner_secret(cluster, item.source.bucket),
-            "restore-secret": store_secret(store, restorer(store)),
-            "room": str(restore_room(cluster, store).value),
-            **to.ways,
-        }
-        yield restore.workflow_template(item.name, client_image(cluster), given)
-
-
-def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
-    """Return one backup's CronWorkflow."""
-    spec = {"workflowTemplateRef": {"name": "backup"}, **given(arguments)}
-    return cron_workflow(item, NAMESPACE, backup.LABELS, spec)
+            yield Ends(
+                item=item,
+                to=to,
+                url=rgw_url(ceph, store),
+                reads=store_secret(store, backup_reader(store)),
+                owns=owner_secret(cluster, item.source.bucket),
+                makes=store_secret(store, restorer(store)),
+                room=restore_room(cluster, store).value,
+            )
 
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     """Return what the pods read beside the readers' keys, which `ceph-cluster` declares."""
     return (
-        *keys(cluster, cluster.backups, NAMESPACE, "workflows", (writer, reader, keeper)),
+        *keys(cluster, cluster.ceph_backups, NAMESPACE, "workflows", (writer, reader, keeper)),
         signed("backup-client", NAMESPACE, "workflows"),
     )
 
@@ -152,8 +91,8 @@ DEFINITION = Definition(
     name="workflows",
     tier=Tier.STORAGE,
     make=workflows,
-    wanted=lambda cluster: cluster.backups,
-    absence="there are no backups",
+    wanted=lambda cluster: cluster.ceph_backups,
+    absence="there are no backups of buckets of Ceph",
     reach=(NAMESPACE,),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=workflows"),)),

@@ -1,4 +1,4 @@
-"""The backup of a Ceph bucket to MinIO: copy, prove, record, keep."""
+"""The backup of a bucket: copy, prove, compare, record, keep."""
 
 from functools import cache
 
@@ -11,10 +11,18 @@ from generator.components.workflows.steps import OF_BACKUP, reaching_minio, whol
 LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "workflows"}
 NEWEST = "argo_workflows_backup_last_success_seconds"
 """The metric of `backup.yaml`, with Argo Workflows' prefix: when the newest good run of the label `backup` began."""
+COMPARER = "docker.io/rclone/rclone:1.75.0"
+"""The image of the program that compares, which is another one than that which copies."""
+OTHERS = {
+    "compare": ("workflows/compare-step.yaml", COMPARER),
+    "keep": ("workflows/keep-step.yaml", CLIENT_IMAGE),
+}
+"""The steps that are not as the others: what they have instead, and their image."""
 SCRIPTS = (
     "backup.sh",
     "buckets.sh",
     "client.sh",
+    "compare.sh",
     "drill.sh",
     "guard.sh",
     "keep.sh",
@@ -29,12 +37,8 @@ SCRIPTS = (
 def workflow_template() -> Manifest:
     """Return the WorkflowTemplate: the order of the steps, then each step."""
     (made,) = read_objects("workflows/backup.yaml")
-    order, *steps, keep = made["spec"]["templates"]
-    templates = [
-        order,
-        *(whole(step, OF_BACKUP, CLIENT_IMAGE) for step in steps),
-        whole(keep, "workflows/keep-step.yaml", CLIENT_IMAGE),
-    ]
+    order, *steps = made["spec"]["templates"]
+    templates = [order, *(whole(step, *OTHERS.get(step["name"], (OF_BACKUP, CLIENT_IMAGE))) for step in steps)]
     return reaching_minio({**made, "spec": {**made["spec"], "templates": templates}}, "target-url")
 
 

@@ -58,8 +58,17 @@ sample() {
     ours=$(digest "$source/$name") || trouble "cannot read $source/$name"
     theirs=$(digest "$target/$name") || trouble "cannot read $target/$name"
     [[ $ours == "$theirs" ]] || report "differs in content: $key"
+    printf '%s\t%s\n' "$key" "$ours" >&3
     sampled=$((sampled + 1))
-  done < <(shuf -n "$SAMPLE" "$WORK/whole")
+  done 3>"$WORK/read" < <(shuf -n "$SAMPLE" "$WORK/whole")
+}
+
+# ETags of what a server encrypts say nothing of content: whoever tries the backup gets the checksums of what was read.
+sums() {
+  [[ $ETAGS != md5 ]] || return 0
+  sort -t "$tab" -k 1,1 -o "$WORK/read" "$WORK/read"
+  join -t "$tab" -a 1 -e - -o 0,1.2,1.3,2.2 "$WORK/list" "$WORK/read" >"$WORK/summed"
+  cat "$WORK/summed" >"$WORK/list"
 }
 
 verify() {
@@ -72,6 +81,7 @@ verify() {
   sample
   say "$objects objects, $bytes bytes; $moving changed since $since and left to the next run; $sampled read whole"
   ((bad == 0)) || verdict "$bad objects are not in $target as they are in $source"
+  sums
   keep_list
   for name in objects bytes moving sampled listed; do printf '%s' "${!name}" >"$WORK/$name"; done
 }
@@ -91,6 +101,7 @@ record() {
     "$(quoted "$NAME")" "$(quoted "$SOURCE_BUCKET")" "$(quoted "$TARGET_BUCKET")" "$OBJECTS" "$BYTES" "$MOVING" "$SAMPLED"
   printf -v text '%s"started":"%s","finished":"%s","client":%s,"listed":"%s"}' \
     "$text" "$(date -d "@$SINCE" +%FT%TZ)" "$(date +%FT%TZ)" "$(quoted "$client")" "$LISTED"
+  [[ $COMPARE_PERCENT == none ]] || text="${text%\}},\"compared\":$COMPARE_PERCENT}"
   write_record "$target/$records/$stamp.json" "$text"
 }
 

@@ -40,6 +40,7 @@ compare() {
   while IFS=$tab read -r key size time sum there version; do
     if [[ $there == - ]]; then report "missing: $key"
     elif ((size != there)); then report "differs in size ($size, backup $there): $key"
+    elif [[ $sum == - ]]; then continue  # nothing to hold its content against
     else printf '%s\t%s\t%s\t%s\t%s\n' "$key" "$size" "$time" "$sum" "$version" >&3
     fi
   done 3>"$WORK/whole" <"$WORK/pairs"
@@ -112,6 +113,10 @@ fitting() {  # bytes parts: prints the parts' sizes in MiB that make so many of 
 judge_content() {  # size sum
   local mib parts=${2##*-}
   found=unlike
+  if [[ $2 =~ ^[0-9a-f]{64}$ ]]; then  # what the backup read
+    [[ $(sha256sum <"$brought" | cut -c 1-64) != "$2" ]] || found=proven
+    return
+  fi
   if [[ $2 =~ $md5 ]]; then
     [[ $(md5sum <"$brought" | cut -c 1-32) != "$2" ]] || found=proven
     return
@@ -171,7 +176,8 @@ prove() {
   say "brought $objects objects back, $bytes bytes in $seconds s ($rate s for each GiB): $proven proven by the source's" \
     "checksum, $unknown whole, in parts of unknown size"
   ((bad == 0)) || verdict "$bad objects of the backup that ended at $(when_of "$stamp") are not as they were backed up"
-  ((objects)) || verdict "no object of the backup is so small as $SAMPLE_BYTES bytes: let the drill read more"
+  ((objects)) || verdict "no object of the backup is so small as $SAMPLE_BYTES bytes and has a checksum: let the" \
+    "drill read more"
   ((proven)) || verdict "no object that was brought back could be held against a checksum: all were uploaded in parts of" \
     "unusual size. Upload some of the bucket's objects whole, or in parts of whole MiB, and run the backup again"
   for name in stamp objects bytes proven unknown seconds rate; do printf '%s' "${!name}" >"$WORK/$name"; done

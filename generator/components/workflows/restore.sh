@@ -108,6 +108,7 @@ taken() {
   while IFS= read -r line; do
     [[ $line =~ \"key\":\"([^\"/]+)/\" ]] || trouble "cannot list the restore's buckets: $line"
     bucket=${BASH_REMATCH[1]}
+    [[ $bucket == $RESTORED_NAMES ]] || continue  # a pattern: others may be seen, and not read
     list "restored/$bucket" "$WORK/there"
     totals "$WORK/there"
     if [[ $bucket == "$INTO" ]]; then there=$bytes; else elsewhere=$((elsewhere + bytes)); fi
@@ -217,10 +218,10 @@ settled() {
 }
 
 ends=(backup "$BACKUP_URL" "$BACKUP_ACCESS_KEY" "$BACKUP_SECRET_KEY"
-  restored "$CEPH_URL" "$RESTORE_ACCESS_KEY" "$RESTORE_SECRET_KEY")
+  restored "$LIVE_URL" "$RESTORE_ACCESS_KEY" "$RESTORE_SECRET_KEY")
 if [[ ${1-} == switch ]]; then
   owner
-  ends+=(live "$CEPH_URL" "$LIVE_ACCESS_KEY" "$LIVE_SECRET_KEY")
+  ends+=(live "$LIVE_URL" "$LIVE_ACCESS_KEY" "$LIVE_SECRET_KEY")
 fi
 configure "${ends[@]}"
 case ${1-} in

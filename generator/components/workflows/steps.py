@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from generator.components.component import Manifest, Patch
 from generator.components.minio.layout import URL
+from generator.components.minio.settings import CLIENT_IMAGE
 from generator.components.static import read_objects
 from generator.components.workflows.targets import WAY
+from generator.model.fields import dig
 
 OF_BACKUP = "workflows/backup-step.yaml"
 """What all steps of a backup have in common; those of other operations are secured so, and mount the same."""
@@ -18,7 +20,7 @@ def whole(step: Manifest, in_common: str, image: str, *env: Manifest) -> Manifes
     container = {
         "image": image,
         "command": shared["command"],
-        "args": own["args"],
+        **({"args": own["args"]} if "args" in own else {}),
         "env": [*shared["env"], *own.get("env", []), *env, *way()],
         "resources": own["resources"],
         "securityContext": of_backup["container"]["securityContext"],
@@ -41,9 +43,9 @@ def reaching_minio(template: Manifest, parameter: str) -> Manifest:
 
 
 def image_operations(template: Manifest, image: str) -> list[Manifest]:
-    """Return what gives the pods of a shared template another image."""
-    steps = enumerate(template["spec"]["templates"])
-    paths = (f"/spec/templates/{number}/container/image" for number, step in steps if "container" in step)
+    """Return what gives the pods of a shared template that run MinIO's client another image of it."""
+    images = enumerate(dig(one, "container", "image") for one in template["spec"]["templates"])
+    paths = (f"/spec/templates/{number}/container/image" for number, one in images if one == CLIENT_IMAGE)
     return [{"op": "replace", "path": path, "value": image} for path in paths]
 
 

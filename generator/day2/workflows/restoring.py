@@ -16,7 +16,7 @@ from generator.day2.workflows.room import Left, left
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
 from generator.live.times import moment
-from generator.model.backup import Backup
+from generator.model.backup import RESTORED, Backup
 from generator.model.cluster import Cluster
 from generator.model.plural import plural
 from generator.model.quantity import Quantity
@@ -30,7 +30,7 @@ VERDICTS = ("FAILED: ", "error: ")
 
 
 class Restore(Struct, frozen=True, kw_only=True):
-    """A backup that is brought back as it was at a time, into a bucket of its store."""
+    """A backup that is brought back as it was at a time, into a bucket beside its own."""
 
     backup: Backup
     at: datetime
@@ -97,11 +97,14 @@ def restore(  # noqa: PLR0913 - the options of the verb
 ) -> Restore:
     """Return what is asked for. Raises UsageError for what cannot be."""
     backup, time = meant(cluster, bucket), _time(at, now)
-    target = into if into is not None else f"{backup.source.bucket}-restored-{time.astimezone(UTC):%Y%m%d}"
+    target = into if into is not None else f"{backup.source.bucket}{RESTORED}{time.astimezone(UTC):%Y%m%d}"
     if not re.fullmatch(BUCKET, target):
         raise UsageError(f"`{target}` cannot be the name of a bucket: name another one with --into")
     if target == backup.source.bucket:
         raise UsageError(f"--into {target}: that is the live bucket; restore into a new one, and then --switch")
+    named = f"{backup.source.bucket}{RESTORED}"
+    if backup.source.in_minio and not target.startswith(named):
+        raise UsageError(f"--into {target}: in MinIO only a bucket `{named}...` may be made for it: name such a one")
     return Restore(backup=backup, at=time, into=target, switch=switch)
 
 
@@ -122,7 +125,8 @@ def plan(cluster: Cluster, one: Restore, now: datetime) -> Iterator[str]:
     yield f"brings {source.bucket} of {cluster.name} back"
     whose = f" of {target.at}" if target.at else ""
     yield f"  from  {target.bucket}{whose}, as the last good backup that had ended by {stamp(one.at)} left it"
-    yield f"  into  {one.into} of store {source.store}: a new bucket, or what a stopped run left of it"
+    where = f"store {source.store}" if source.store else "MinIO"
+    yield f"  into  {one.into} of {where}: a new bucket, or what a stopped run left of it"
     yield f"  then  {_effect(one)}"
     yield from _room(one.left)
     yield from _keys(cluster, one)
@@ -147,8 +151,8 @@ def _kept(cluster: Cluster, one: Restore) -> int:
 
 def _keys(cluster: Cluster, one: Restore) -> Iterator[str]:
     """Yield what a switch needs of a team's bucket: a pod reads Secrets of its own namespace alone."""
-    bucket = one.backup.source.bucket
-    if (team := team_of(cluster, bucket)) and one.switch != "none":
+    bucket, in_minio = one.backup.source.bucket, one.backup.source.in_minio
+    if not in_minio and (team := team_of(cluster, bucket)) and one.switch != "none":
         secret = owner_secret(cluster, bucket)
         yield (
             f"note: {bucket} is team {team.name}'s, and the run ends at once without its keys: copy Secret "

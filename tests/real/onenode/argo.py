@@ -8,10 +8,12 @@ from pathlib import Path
 
 import yaml
 from apiserver import SHARED, programs, sources
+from minioserver import program
 from twin.plane import Plane
 
 from generator.components.argo_workflows import NAMESPACE, argo_workflows
 from generator.components.minio.settings import CLIENT_IMAGE
+from generator.components.workflows.backup import COMPARER
 from generator.model.cluster import Cluster
 from generator.rehearsal.twin.running import running
 from onenode.images import files as files_of
@@ -27,6 +29,8 @@ COREUTILS = (
     "tail", "timeout", "wc",
 )  # fmt: skip
 """All that scripts in MinIO's client image may use beside `mc`."""
+BUSYBOX = ("awk", "cut", "date", "grep", "head", "mkdir", "sed", "sh", "sort", "tail", "tr", "uniq", "wc")
+"""What the script uses beside `rclone` that compares."""
 
 
 @contextlib.contextmanager
@@ -40,6 +44,13 @@ def argo(api: Plane, node: Node, cluster: Cluster, metrics: int = 0) -> Iterator
     install(api, cluster, metrics)
     with controller_as(api, controller, api.address.kubeconfig("admin")):
         yield
+
+
+def comparer(node: Node) -> None:
+    """Give the node the image of the program that compares: rclone beside busybox, which is all that its own has."""
+    busybox = Path(program("busybox"))
+    tools = {f"/bin/{name}": busybox for name in BUSYBOX} | files_of([Path(program("rclone"))])
+    node.load(image(node.folder / "comparer.tar", COMPARER, tools, Env=["PATH=/bin:/usr/bin"]), *references(COMPARER))
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ class Site(Gen):
     def at_its_ends(self, one: "Object") -> "Object":
         """Let what is rendered find both servers, and ask for less of the machine, which has two processors."""
         if one["kind"] == "WorkflowTemplate":
-            here = {"backup-url": self.target.url, "ceph-url": self.source.url}
+            here = {"backup-url": self.target.url, "live-url": self.source.url}
             for parameter in one["spec"]["arguments"]["parameters"]:
                 if parameter["name"] in here:
                     parameter["value"] = here[parameter["name"]]
