@@ -58,7 +58,7 @@ GROUPS = (
     Group(530, ("test_rehearse_argocd",)),
     Group(300, ("test_twin_nodes",)),
     Group(120, ("test_twin_gpu_care",)),
-    Group(140, ("test_twin_turns",)),
+    Group(180, ("test_twin_turns",)),
     Group(240, ("test_twin_pipelines",)),
     Group(300, ("test_twin_upgrade",)),
     Group(240, ("test_twin_maintenance",)),

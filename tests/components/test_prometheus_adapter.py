@@ -87,7 +87,9 @@ def test_the_api_server_trusts_it_by_a_certificate(serving: Cluster) -> None:
     assert [one.name for one in made.secrets] == ["prometheus-adapter", "prometheus-adapter-root-cert"]
     # The API server trusts the CA alone: with another one it takes none of the former one's certificates.
     shown, authority = made.secrets
-    assert (authority.by_hand, shown.by_hand) == ("it takes more than a new value", "")
+    assert (authority.by_hand, shown.by_hand) == ("", "")
+    assert authority.turn
+    assert authority.turn.signs == (shown.name,)
     assert f"delete {shown.name} as well" in authority.rotate
     (ignored,) = made.ignore
     assert (ignored.kind, ignored.name, ignored.pointers) == (
