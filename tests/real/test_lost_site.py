@@ -56,6 +56,7 @@ resources:
 """
 # Every node is a folder: what is said to it is done there.
 SSH = """#!/bin/sh
+[ "$1" != -n ] || { shift; exec </dev/null; }
 while [ "$1" = -o ]; do shift 2; done
 root=$SITE/$(grep -l "^${1#root@}$" "$SITE"/*/address | sed 's#/address$##; s#.*/##')
 shift
