@@ -93,7 +93,7 @@ def test_each_operation_is_one_of_the_cluster(ml50: Cluster) -> None:
         for one in (*component.base, *component.objects)
         if one["kind"] == "CronWorkflow"
     }
-    assert len(named) == 3
+    assert len(named) == 4
     assert {*named} <= schedules
 
 
@@ -221,7 +221,9 @@ def test_counts_are_those_of_the_cluster(ml50: Cluster) -> None:
     assert "`mon` 5 daemons in quorum, `osd` 336 of 336 up" in found["Ceph"].text
     assert "64 volumes are `Bound`, 4 pods Ready" in found["MinIO"].text
     assert "lists all 50 nodes" in found["etcd"].text
-    assert "**No backup of ml50 lies outside it**" in found["The site is gone"].text
+    assert "Backups that lie outside it: models." in found["The site is gone"].text
+    inside = steps(structs.replace(ml50, backups=ml50.ceph_backups))
+    assert "**No backup of ml50 lies outside it**" in inside["The site is gone"].text
 
 
 def test_a_step_is_what_the_helper_says() -> None:
