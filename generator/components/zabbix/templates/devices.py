@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.component import Manifest
 from generator.components.gpu_care.xids import device_xids
+from generator.components.limits import GPU_HOT, GPU_TOO_HOT, PORT_COUNTERS, PORT_ERRORS, port_errors
 from generator.components.zabbix.export import (
     dashboard,
     dependent,
@@ -32,15 +33,6 @@ LENGTH = step("JSONPATH", "$.length()")
 EACH = {"type": "MULTIPLE", "manual_close": "YES"}
 # What happened does not end by itself: a person looks at it, and closes it.
 CLOSED = {**EACH, "recovery_mode": "NONE"}
-COUNTERS = {
-    "symbol_error": "symbol errors",
-    "link_error_recovery": "recoveries of the link",
-    "link_downed": "times the link went down",
-    "port_rcv_errors": "errors received",
-    "port_xmit_discards": "packets discarded",
-    "local_link_integrity_errors": "integrity errors",
-    "excessive_buffer_overrun_errors": "buffer overruns",
-}
 
 
 def gpu() -> Manifest:
@@ -52,7 +44,7 @@ def gpu() -> Manifest:
     return template(
         GPU,
         "GPUs, as NVIDIA's DCGM exporter tells of them",
-        macros={"{$GPU.COUNT}": "1", "{$GPU.TEMP.MAX}": "85", "{$GPU.TEMP.CRITICAL}": "90"},
+        macros={"{$GPU.COUNT}": "1", "{$GPU.TEMP.MAX}": str(GPU_HOT), "{$GPU.TEMP.CRITICAL}": str(GPU_TOO_HOT)},
         items=[raw("gpu.metrics", "DCGM exporter"), count],
         discovery_rules=[gpus()],
         dashboards=[dashboard("GPUs", "GPU {#GPU}: utilization", "GPU {#GPU}: temperature", "GPU {#GPU}: memory")],
@@ -134,7 +126,7 @@ def infiniband() -> Manifest:
     return template(
         INFINIBAND,
         "InfiniBand ports, as the kernel tells of them",
-        macros={"{$IB.PORTS}": "1", "{$IB.RATE}": "0", "{$IB.ERRORS.MAX}": "10"},
+        macros={"{$IB.PORTS}": "1", "{$IB.RATE}": "0", "{$IB.ERRORS.MAX}": str(PORT_ERRORS)},
         items=[raw("infiniband.ports", "InfiniBand ports"), count],
         discovery_rules=[ports()],
         dashboards=[dashboard("InfiniBand", "{#PORT}: throughput", "{#PORT}: errors")],
@@ -188,8 +180,8 @@ def traffic() -> list[Manifest]:
 
 def errors() -> Iterator[Manifest]:
     """Yield the ports' error counters; ten in an hour of any kind are a problem, a single lost link too."""
-    for field, name in COUNTERS.items():
+    for field, name in PORT_COUNTERS.items():
         counter = f"/@/infiniband.{field}[{{#PORT}}]"
-        most = "0" if field == "link_downed" else "{$IB.ERRORS.MAX}"
+        most = "{$IB.ERRORS.MAX}" if port_errors(field) else "0"
         many = trigger(f"{{#PORT}}: {name}", f"last({counter})-min({counter},1h)>{most}", "WARNING")
         yield of_port(field, name, field, trigger_prototypes=[many])

@@ -1,6 +1,7 @@
 """What the proxy reads of Ceph's manager and of MinIO."""
 
 from generator.components.component import Manifest
+from generator.components.limits import FULL, NEARFULL
 from generator.components.zabbix.export import (
     dashboard,
     dependent,
@@ -32,7 +33,7 @@ def ceph() -> Manifest:
     return template(
         CEPH,
         "Ceph, as its manager's prometheus module tells of it",
-        macros={"{$CEPH.URL}": "", "{$CEPH.NEARFULL}": "85", "{$CEPH.FULL}": "95"},
+        macros={"{$CEPH.URL}": "", "{$CEPH.NEARFULL}": str(NEARFULL), "{$CEPH.FULL}": str(FULL)},
         items=[http("ceph.metrics", "Ceph's manager", "{$CEPH.URL}"), *ceph_health(), *ceph_space(), *ceph_traffic()],
         discovery_rules=[classes(), pools()],
         dashboards=[dashboard("Ceph", "Pool {#NAME}: throughput", "Pool {#NAME}: space")],
@@ -163,7 +164,7 @@ def minio() -> Manifest:
     return template(
         MINIO,
         "MinIO, as its servers tell of the whole",
-        macros={"{$MINIO.URL}": "", "{$MINIO.NEARFULL}": "85"},
+        macros={"{$MINIO.URL}": "", "{$MINIO.NEARFULL}": str(NEARFULL)},
         items=[minio_metrics(), *minio_health(), *minio_space()],
         triggers=[
             trigger("MinIO has no write quorum", lost, "DISASTER"),
