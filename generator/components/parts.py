@@ -16,6 +16,8 @@ UNPRIVILEGED: Manifest = {
 }
 NO_POD: Manifest = {"restartPolicy": "Never", "containers": [{"name": "x", "image": "example.org/x:1"}]}
 """A pod that is judged and never made."""
+NODE_LABEL = {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}
+"""Of a monitor of pods that measure their node: what Prometheus reads of each says which node it is."""
 
 
 def pod_security(user: int, **more: int | str) -> Manifest:

@@ -104,7 +104,7 @@ def test_monitors_only_with_prometheus(ml50: Cluster, a30: Cluster) -> None:
     for cluster, prometheus in ((ml50, False), (a30, True)):
         exporter = values(cluster)["dcgmExporter"]
         assert exporter["enabled"] is True
-        assert exporter["serviceMonitor"] == {"enabled": prometheus}
+        assert exporter["serviceMonitor"]["enabled"] is prometheus
         assert ("prometheus-crds" in build(cluster).needs) == prometheus
 
 

@@ -10,7 +10,7 @@ from generator.components.kueue import QUEUE
 from generator.components.mpi_operator import JOB_LABEL
 from generator.components.node_feature_discovery import RULES, feature_rule
 from generator.components.operated import Api, Made, MadePods, OperatedKind
-from generator.components.parts import tolerations
+from generator.components.parts import NODE_LABEL, tolerations
 from generator.components.static import read_text
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -219,7 +219,7 @@ def exporter(cluster: Cluster) -> Manifest:
     prometheus = cluster.monitoring.prometheus is not None
     made: Manifest = {
         "enabled": True,
-        "serviceMonitor": {"enabled": prometheus},
+        "serviceMonitor": {"enabled": True, "relabelings": [NODE_LABEL]} if prometheus else {"enabled": False},
         "enablePodLabels": prometheus,
         "podLabelAllowlistRegex": [f"^{label.replace('.', DOT)}$" for label in JOB_LABELS],
     }

@@ -18,7 +18,7 @@ from generator.components.kube_prometheus_stack.network import policies
 from generator.components.kube_prometheus_stack.watched import NAMESPACE, dashboards, monitors, rules
 from generator.components.listening import CLUSTER, Listener
 from generator.components.operated import MadePods, OperatedKind, name_of
-from generator.components.parts import injected_ca, resources
+from generator.components.parts import NODE_LABEL, injected_ca, resources
 from generator.components.static import read_objects
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -112,6 +112,7 @@ def values(cluster: Cluster, settings: Prometheus) -> Manifest:
             "tolerations": [{"operator": "Exists"}],
             "resources": resources("50m", "64Mi", "256Mi"),
             "priorityClassName": "system-node-critical",
+            "prometheus": {"monitor": {"relabelings": [NODE_LABEL]}},
         },
         "prometheusOperator": operator(),
         "prometheus": {"prometheusSpec": prometheus(cluster, settings)},

@@ -12,7 +12,7 @@ from generator.components.log_collector.names import LABELS, METRICS_PORT, NAMES
 from generator.components.log_store.names import NAMESPACE as STORE
 from generator.components.log_store.names import PORT as STORE_PORT
 from generator.components.log_store.names import URL as STORE_URL
-from generator.components.parts import UNPRIVILEGED, from_secret, in_namespace, outside, resources, tcp
+from generator.components.parts import NODE_LABEL, UNPRIVILEGED, from_secret, in_namespace, outside, resources, tcp
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Logs, LogServer, http_port
@@ -209,14 +209,13 @@ def policy(cluster: Cluster, logs: Logs) -> Manifest:
 
 def monitor() -> Manifest:
     """Return the PodMonitor, which says of each collector what node it is on."""
-    node = {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PodMonitor",
         "metadata": metadata(),
         "spec": {
             "selector": {"matchLabels": LABELS},
-            "podMetricsEndpoints": [{"port": "metrics", "interval": "30s", "relabelings": [node]}],
+            "podMetricsEndpoints": [{"port": "metrics", "interval": "30s", "relabelings": [NODE_LABEL]}],
         },
     }
 
