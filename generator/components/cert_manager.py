@@ -44,6 +44,9 @@ JUMPS = (
 
 NAMESPACE = "cert-manager"
 WEBHOOK_PORT, METRICS_PORT = 10250, 9402
+CONTROLLER = {"app.kubernetes.io/name": "cert-manager", "app.kubernetes.io/component": "controller"}
+"""Labels of the controller's Service, which is there where something reads its port `METRICS`."""
+METRICS = "http-metrics"
 MOVES = (("webhook", "config", "securePort"), ("webhook", "securePort"))
 """Values of the chart that move the webhook's port; the first wins."""
 GROUP = "cert-manager.io"
@@ -72,7 +75,7 @@ def cert_manager(cluster: Cluster) -> Component:
 
 def values(cluster: Cluster) -> Manifest:
     """Return the chart's values. Leases stay out of kube-system; the start-up check, a hook, would run on every
-    sync. No ServiceMonitor: Prometheus comes after what needs certificates.
+    sync. No ServiceMonitor of the chart's: Prometheus comes after what needs certificates, and brings one.
     """
     two = replicas(cluster)
     return {

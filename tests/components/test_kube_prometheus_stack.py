@@ -188,13 +188,16 @@ def test_more_nodes_get_more_memory(ml50: Cluster, a30: Cluster) -> None:
 
 def test_workflows_are_watched_where_there_are_any(ml50: Cluster, a30: Cluster) -> None:
     without = installed(structs.replace(a30, mlperf=None)).objects
-    assert [item["metadata"]["name"] for item in without if item["kind"] == "ServiceMonitor"] == ["argo-cd"]
+    assert [item["metadata"]["name"] for item in without if item["kind"] == "ServiceMonitor"] == [
+        "argo-cd",
+        "cert-manager",
+    ]
     assert [item["metadata"]["name"] for item in installed(a30).objects if item["kind"] == "PodMonitor"] == [
         "team-services",
     ]  # fmt: skip
     objects = installed(with_prometheus(ml50)).objects
     assert [item["metadata"]["name"] for item in objects if item["kind"] == "ServiceMonitor"] == [
-        "argo-cd", "argo-workflows",
+        "argo-cd", "cert-manager", "argo-workflows",
     ]  # fmt: skip
     judged = [item for item in objects if item["kind"] != "CiliumNetworkPolicy"]
     assert [problems(item) for item in judged if problems(item)] == []

@@ -8,6 +8,7 @@ from typing import Any
 from generator.components.argo_workflows import operated
 from generator.components.component import Manifest
 from generator.components.gpu_care.names import LATE, LOOKED
+from generator.components.kube_prometheus_stack.rule import group
 from generator.components.mlperf.names import GOOD
 from generator.components.mlperf.names import OPERATION as MLPERF
 from generator.components.node_operations.names import MAINTENANCE
@@ -26,13 +27,13 @@ SHRANK_BYTES = 2**30
 def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rules on the backups that run; None where there are none."""
     rules = [*_copies(cluster), *_drills(cluster)]
-    return _rule("backups", namespace, rules) if rules else None
+    return group("backups", namespace, rules) if rules else None
 
 
 def volume_backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rules on the backups of volumes that run; None where there are none."""
     rules = [rule for one in cluster.volume_backups if not one.suspended for rule in _volume(one)]
-    return _rule("volume-backups", namespace, rules) if rules else None
+    return group("volume-backups", namespace, rules) if rules else None
 
 
 def _volume(backup: VolumeBackup) -> Iterator[dict[str, Any]]:
@@ -89,7 +90,7 @@ def benchmarks_failed(cluster: Cluster, namespace: str) -> Manifest | None:
     # A name that was mistyped, or is gone from the file, could never be good again.
     known = "|".join(run.name for run in cluster.mlperf.runs)
     failed = {"alert": "BenchmarkFailed", "expr": f'max by (benchmark) ({GOOD}{{benchmark=~"{known}"}}) == 0', **told}
-    return _rule("benchmarks", namespace, [failed])
+    return group("benchmarks", namespace, [failed])
 
 
 def operations_failed(cluster: Cluster, namespace: str) -> Manifest | None:
@@ -103,7 +104,7 @@ def operations_failed(cluster: Cluster, namespace: str) -> Manifest | None:
     summary = "Operation {{ $labels.operation }} failed or was stopped: see `gen workflow list`"
     told = {"labels": {"severity": "warning"}, "annotations": {"summary": summary}}
     expr = f"{failed} > time() - {TOLD_FOR} unless {good} > {failed}"
-    return _rule("operations", namespace, [{"alert": "OperationFailed", "expr": expr, **told}])
+    return group("operations", namespace, [{"alert": "OperationFailed", "expr": expr, **told}])
 
 
 def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:
@@ -121,7 +122,7 @@ def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:
         {"alert": "GpuCareTooOld", "expr": late, **told},
         {"alert": "GpuCareNeverSeen", "expr": f"absent({LOOKED})", "for": f"{LATE}s", **told},
     ]
-    return _rule("gpu-care", namespace, rules)
+    return group("gpu-care", namespace, rules)
 
 
 def machines_waiting(cluster: Cluster, namespace: str) -> Manifest | None:
@@ -134,7 +135,7 @@ def machines_waiting(cluster: Cluster, namespace: str) -> Manifest | None:
             "CertificatesEndSoon", "CertificatesEndSoon", "1h", "has certificates that end in a month", "certificates"
         ),
     ]
-    return _rule("machines", namespace, rules)
+    return group("machines", namespace, rules)
 
 
 def _machine(alert: str, condition: str, long: str, what: str, action: str) -> dict[str, Any]:
@@ -143,15 +144,6 @@ def _machine(alert: str, condition: str, long: str, what: str, action: str) -> d
     expr = f'kube_node_status_condition{{condition="{condition}",status="true"}} == 1'
     more = {"labels": {"severity": "warning"}, "annotations": {"summary": told}}
     return {"alert": alert, "expr": expr, "for": long, **more}
-
-
-def _rule(name: str, namespace: str, rules: list[dict[str, Any]]) -> Manifest:
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PrometheusRule",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"groups": [{"name": name, "rules": rules}]},
-    }
 
 
 def _copies(cluster: Cluster) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,10 @@ from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
 from generator.components.argo_cd.access import PART as OF_ARGO_CD
 from generator.components.argo_workflows import CONTROLLER, operated
 from generator.components.argo_workflows import NAMESPACE as ARGO
-from generator.components.common import MONITORING, OWN_LABELS
+from generator.components.cert_manager import CONTROLLER as CERTIFIER
+from generator.components.cert_manager import METRICS as CERTIFIER_PORT
+from generator.components.cert_manager import NAMESPACE as CERT_MANAGER
+from generator.components.common import MONITORING, OWN_LABELS, release_of
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack.alerts import (
     backups_missed,
@@ -17,6 +20,10 @@ from generator.components.kube_prometheus_stack.alerts import (
     operations_failed,
     volume_backups_missed,
 )
+from generator.components.kube_prometheus_stack.delivery import applications, certificates
+from generator.components.kube_prometheus_stack.devices import gpus, infiniband
+from generator.components.kube_prometheus_stack.queues import given_up, queues
+from generator.components.kube_prometheus_stack.storage import ceph, minio
 from generator.components.kube_prometheus_stack.use import gpu_use
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -30,14 +37,26 @@ SAMPLES = 2000
 """How many values a pod of a team's may tell at once: with more of them, none is kept."""
 OF_THE_PLATFORM = (
     ".*:.*|ALERTS.*|"
-    "(apiserver|argo|argocd|ceph|container|DCGM|etcd|kube|kubelet|kueue|minio|node|prometheus|volcano|volsync|workqueue)_.*"
+    "(apiserver|argo|argocd|ceph|certmanager|container|DCGM|etcd|kube|kubelet|kueue|minio|node|prometheus|volcano|volsync|workqueue)_.*"
 )
 """Names that only the platform's own programs may tell, and those of recorded series."""
 
+TOLD_BY_ZABBIX = (
+    *(backups_missed, volume_backups_missed, gpu_care_missed, operations_failed),
+    *(gpus, infiniband, ceph, minio, queues),
+)
+"""Rules on what Zabbix' templates know as well."""
+TOLD_HERE = (benchmarks_failed, machines_waiting, given_up, applications, certificates, gpu_use)
+
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
-    """Watch Argo CD, Argo Workflows with what operations tell of their last runs, and what teams serve."""
+    """Watch Argo CD, cert-manager, Argo Workflows with what operations tell of their last runs, and what teams
+    serve.
+    """
     yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
+    _, certificates_in = release_of(cluster, "cert-manager", CERT_MANAGER)
+    # What it tells of a certificate has that one's namespace.
+    yield monitor("cert-manager", certificates_in, CERTIFIER, port=CERTIFIER_PORT, honorLabels=True)
     if operated(cluster):
         yield monitor("argo-workflows", ARGO, CONTROLLER)
     if cluster.teams:
@@ -76,12 +95,11 @@ def team_services(cluster: Cluster) -> Manifest:
 
 
 def rules(cluster: Cluster) -> Iterator[Manifest]:
-    """Record the use of GPUs, and alert of benchmarks, machines, backups, looks at GPUs and operations that failed; of
-    the last three Zabbix does where it is.
+    """Record the use of GPUs, and alert of what goes wrong. What is `TOLD_BY_ZABBIX` alerts there where Zabbix is: each
+    fault is told by one of them.
     """
-    of_zabbix = (backups_missed, volume_backups_missed, gpu_care_missed, operations_failed)
-    ours = () if cluster.monitoring.zabbix else of_zabbix
-    made = (rules(cluster, NAMESPACE) for rules in (*ours, benchmarks_failed, machines_waiting, gpu_use))
+    ours = () if cluster.monitoring.zabbix else TOLD_BY_ZABBIX
+    made = (rules(cluster, NAMESPACE) for rules in (*ours, *TOLD_HERE))
     yield from (rule for rule in made if rule)
 
 
@@ -98,8 +116,8 @@ def dashboards(cluster: Cluster) -> Iterator[Manifest]:
     }
 
 
-def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
-    """Return a ServiceMonitor on another namespace's ports named metrics."""
+def monitor(name: str, namespace: str, labels: dict[str, str], port: str = "metrics", **more: bool) -> Manifest:
+    """Return a ServiceMonitor on another namespace's ports of a name."""
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
@@ -107,6 +125,6 @@ def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
         "spec": {
             "namespaceSelector": {"matchNames": [namespace]},
             "selector": {"matchLabels": labels},
-            "endpoints": [{"port": "metrics"}],
+            "endpoints": [{"port": port, **more}],
         },
     }
