@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import (
     CLUSTER_ROLES,
+    POOL,
     PROMETHEUS_PORT,
     UNWATCHED,
     WEBHOOKS,
@@ -112,7 +113,11 @@ def values(cluster: Cluster, settings: Prometheus) -> Manifest:
         **{part: {"enabled": True, "endpoints": []} for part in ("kubeControllerManager", "kubeScheduler", "kubeEtcd")},
         # Cilium replaces kube-proxy; kubeadm's listens for metrics on 127.0.0.1 only.
         "kubeProxy": {"enabled": False},
-        "kube-state-metrics": {"resources": resources("50m", "256Mi", "1Gi")},
+        # Dashboards choose nodes by their pools.
+        "kube-state-metrics": {
+            "resources": resources("50m", "256Mi", "1Gi"),
+            "metricLabelsAllowlist": [f"nodes=[{POOL}]"],
+        },
         "prometheus-node-exporter": {
             "namespaceOverride": EXPORTER,
             # Every node, whatever its taints: also those of a failure.
