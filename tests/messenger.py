@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 TOKEN = "T0AB3/B9XyZ77/qLm4Kt8Wv2Rz6Nc1Ds5Fh0Jp"
 OK = (200, "ok")
@@ -34,13 +34,19 @@ class Messenger:
         self.over = threading.Event()
 
 
+def said(body: dict[str, Any]) -> str:
+    """Return what a message shows: its text, and title and text of what is attached."""
+    parts = [body, *body.get("attachments", ())]
+    return "\n".join(text for one in parts for text in (one.get("title"), one.get("text")) if text)
+
+
 @contextlib.contextmanager
 def messenger() -> Iterator[Messenger]:
     """Serve until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            text = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["text"]
+            text = said(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             found.sent.append((self.path, text))
             answer = found.answers.pop(0) if found.answers else Answer(*OK)
             if found.refused and found.refused in text:

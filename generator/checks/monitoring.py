@@ -8,7 +8,7 @@ from generator.checks.places import entries, meant
 from generator.checks.tiers import CEPH, block_classes, default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
-from generator.model.monitoring import Alert, http_port, seconds
+from generator.model.monitoring import Alert, Prometheus, Zabbix, http_port, seconds
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -21,10 +21,18 @@ _CHANNELS = {
     "mattermost": (r"[\w.-]+/[#@][\w.-]+|[a-z0-9]{26}", "as in team/#alerts, team/@name or the channel's id"),
 }
 
+_KEPT = {"zabbix": "Zabbix's database is", "prometheus": "Prometheus' samples are"}
+
+
+def _told(cluster: Cluster) -> list[tuple[str, Path, Zabbix | Prometheus]]:
+    """Return who tells people, with its place."""
+    monitoring = cluster.monitoring
+    sides = (("zabbix", ZABBIX, monitoring.zabbix), ("prometheus", PROMETHEUS, monitoring.prometheus))
+    return [(name, at, settings) for name, at, settings in sides if settings]
+
 
 def _alerts(cluster: Cluster) -> list[tuple[Path, Alert]]:
-    zabbix = cluster.monitoring.zabbix
-    return entries(zabbix.alerts if zabbix else (), *ZABBIX, "alerts")
+    return [one for _, at, settings in _told(cluster) for one in entries(settings.alerts, *at, "alerts")]
 
 
 @rule("GEN-MON-001", "Zabbix's database has a volume")
@@ -102,8 +110,8 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-MON-004", "Mattermost has an address")
 def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
-    """Mattermost runs at your site, so Zabbix must be told where: by HTTP, on a port that is one. Only that port is
-    opened for it.
+    """Mattermost runs at your site, so Zabbix and Alertmanager must be told where: by HTTP, on a port that is one.
+    Zabbix may reach that port alone.
 
     Wrong:
         alerts: [{via: mattermost, channel: ops/#alerts}]
@@ -111,15 +119,38 @@ def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
     Right:
         mattermost: https://chat.example.org
     """
-    zabbix = cluster.monitoring.zabbix
-    first = next(((at, alert) for at, alert in _alerts(cluster) if alert.via == "mattermost"), None)
-    if first and zabbix and not zabbix.mattermost:
-        at, alert = first
-        message = f"alerts go to Mattermost ({alert.channel}), and zabbix.mattermost is not given"
-        yield Finding(at=(*at, "via"), also=ZABBIX, message=message, fix="mattermost: https://<its host>")
-    if zabbix and zabbix.mattermost and not http_port(zabbix.mattermost):
-        message = f"{zabbix.mattermost} is not where Mattermost answers: alerts go there by HTTP"
-        yield Finding(at=(*ZABBIX, "mattermost"), message=message, fix="mattermost: https://<its host>:<its port>")
+    for name, place, settings in _told(cluster):
+        found = entries(settings.alerts, *place, "alerts")
+        first = next(((at, alert) for at, alert in found if alert.via == "mattermost"), None)
+        if first and not settings.mattermost:
+            at, alert = first
+            message = f"alerts go to Mattermost ({alert.channel}), and {name}.mattermost is not given"
+            yield Finding(at=(*at, "via"), also=place, message=message, fix="mattermost: https://<its host>")
+        if settings.mattermost and not http_port(settings.mattermost):
+            message = f"{settings.mattermost} is not where Mattermost answers: alerts go there by HTTP"
+            fix = "mattermost: https://<its host>:<its port>"
+            yield Finding(at=(*place, "mattermost"), message=message, fix=fix)
+
+
+@rule("GEN-MON-022", "what Prometheus would tell is told")
+def alertmanager_tells(cluster: Cluster) -> Iterator[Finding]:
+    """Each fault is told by one side. Where Zabbix is, there is no Alertmanager: whom it would tell is told nothing. A
+    heartbeat is sent by the configuration that `alerts` make: without them the whole of it is a Secret of your own.
+
+    Wrong:
+        prometheus: {heartbeat: "https://watch.example.org/ping/lab"}
+    Right:
+        prometheus: {heartbeat: "https://watch.example.org/ping/lab", alerts: [{via: slack, channel: "#oncall"}]}
+    """
+    prometheus = cluster.monitoring.prometheus
+    if prometheus and cluster.monitoring.zabbix and (prometheus.alerts or prometheus.heartbeat):
+        key = "alerts" if prometheus.alerts else "heartbeat"
+        message = f"no Alertmanager is there for these {key}: alerts belong to Zabbix where the cluster has it"
+        yield Finding(at=(*PROMETHEUS, key), also=ZABBIX, message=message, fix="say it below zabbix, and not here")
+    elif prometheus and prometheus.heartbeat and not prometheus.alerts:
+        message = "nothing sends this heartbeat: without `alerts` Alertmanager's configuration is a Secret of your own"
+        fix = "add `alerts`, or send it by your own configuration"
+        yield Finding(at=(*PROMETHEUS, "heartbeat"), message=message, fix=fix)
 
 
 @rule("GEN-MON-021", "who is told of operations has an address")
@@ -173,10 +204,11 @@ def told_at_once(cluster: Cluster) -> Iterator[Finding]:
     if zabbix and not zabbix.alerts:
         message = "Zabbix sees problems and tells nobody: there are no alerts"
         yield Finding(at=ZABBIX, key=True, message=message, fix="add `alerts`")
-    elif zabbix and all(alert.after for alert in zabbix.alerts):
-        first = min(zabbix.alerts, key=lambda alert: seconds(alert.after or "0s"))
-        message = f"nobody is told of a problem before {first.after}"
-        yield Finding(at=(*ZABBIX, "alerts"), message=message, fix="an alert without `after`")
+    for _, at, settings in _told(cluster):
+        if settings.alerts and all(alert.after for alert in settings.alerts):
+            first = min(settings.alerts, key=lambda alert: seconds(alert.after or "0s"))
+            message = f"nobody is told of a problem before {first.after}"
+            yield Finding(at=(*at, "alerts"), message=message, fix="an alert without `after`")
 
 
 @warning("GEN-MON-007", "samples are kept for a while")
@@ -216,22 +248,28 @@ def trends_longer(cluster: Cluster) -> Iterator[Finding]:
 
 @warning("GEN-MON-009", "somebody outside misses the monitoring")
 def missed_outside(cluster: Cluster) -> Iterator[Finding]:
-    """A Zabbix whose database is on Ceph stops with Ceph, and with it every alert, that on Ceph too. Only something
-    outside the cluster can tell of it: an address that alerts when Zabbix no longer asks it. An external database or a
-    class of your own needs none for that.
+    """A Zabbix whose database is on Ceph stops with Ceph, and with it every alert, that on Ceph too; so does a
+    Prometheus with its samples. Only something outside the cluster can tell of it: an address that alerts when it is no
+    longer asked. An external database or a class of your own needs none for that.
 
     Wrong:
         zabbix: {storageClass: rbd-nvme}
     Right:
         zabbix: {storageClass: rbd-nvme, heartbeat: https://watch.example.org/ping/lab}
     """
-    zabbix = cluster.monitoring.zabbix
-    if zabbix and zabbix.heartbeat and not http_port(zabbix.heartbeat):
-        message = f"{zabbix.heartbeat} cannot be asked: it is no address of HTTP"
-        yield Finding(at=(*ZABBIX, "heartbeat"), message=message, fix="heartbeat: https://<its host>/<its path>")
-    elif zabbix and not zabbix.heartbeat and _on_ceph(cluster, zabbix.storage_class):
-        message = "Zabbix's database is on Ceph: when Ceph stops, nobody is told of it"
-        yield Finding(at=ZABBIX, key=True, message=message, fix="heartbeat: https://<what alerts when it is not asked>")
+    for name, at, settings in _told(cluster):
+        if settings.heartbeat and not http_port(settings.heartbeat):
+            message = f"{settings.heartbeat} cannot be asked: it is no address of HTTP"
+            yield Finding(at=(*at, "heartbeat"), message=message, fix="heartbeat: https://<its host>/<its path>")
+        elif not settings.heartbeat and _tells(cluster, name) and _on_ceph(cluster, settings.storage_class):
+            message = f"{_KEPT[name]} on Ceph: when Ceph stops, nobody is told of it"
+            yield Finding(at=at, key=True, message=message, fix="heartbeat: https://<what alerts when it is not asked>")
+
+
+def _tells(cluster: Cluster, name: str) -> bool:
+    """Tell whether a side tells people by what the file says."""
+    monitoring = cluster.monitoring
+    return name == "zabbix" or bool(monitoring.prometheus and monitoring.prometheus.alerts and not monitoring.zabbix)
 
 
 def _on_ceph(cluster: Cluster, name: str | None) -> bool:

@@ -23,7 +23,7 @@ SERVED = rf"{HOST}(/(?!v2(/|$))[\w./-]+)?"
 
 def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
     """Yield all addresses of servers that the file has."""
-    site, zabbix = cluster.site, cluster.monitoring.zabbix
+    site, zabbix, prometheus = cluster.site, cluster.monitoring.zabbix, cluster.monitoring.prometheus
     given = {
         REPOSITORY: cluster.repository.url,
         ("site", "proxy", "http"): site.proxy.http if site.proxy else None,
@@ -33,6 +33,8 @@ def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         ("site", "oidc", "issuer"): site.oidc.issuer if site.oidc else None,
         ("monitoring", "zabbix", "mattermost"): zabbix.mattermost if zabbix else None,
         ("monitoring", "zabbix", "heartbeat"): zabbix.heartbeat if zabbix else None,
+        ("monitoring", "prometheus", "mattermost"): prometheus.mattermost if prometheus else None,
+        ("monitoring", "prometheus", "heartbeat"): prometheus.heartbeat if prometheus else None,
     }
     yield from ((at, url) for at, url in given.items() if url)
     for at, mirror in entries(site.mirrors, "site", "mirrors"):

@@ -33,7 +33,9 @@ def seconds(duration: Duration) -> int:
 
 
 class Alert(Section, frozen=True, kw_only=True):
-    """Who is told of a problem of at least `severity`: at once, or `after` a while if nobody acknowledged it."""
+    """Who is told of a problem of at least `severity`: at once, or `after` a while if nobody acknowledged it. To
+    Prometheus' rules `average` and beyond are `critical`, and what is silenced in Alertmanager is acknowledged.
+    """
 
     via: Literal["slack", "mattermost"]
     channel: Line
@@ -69,13 +71,19 @@ class IdleGpus(Section, frozen=True, kw_only=True):
 
 class Prometheus(Section, frozen=True, kw_only=True):
     """Prometheus, Alertmanager and Grafana (kube-prometheus-stack). `retention` is how long samples are kept: a report
-    of a month (`gen use`) needs that month.
+    of a month (`gen use`) needs that month. With `alerts` Alertmanager tells their channels by incoming webhooks, whose
+    addresses are the Secret `monitoring/alertmanager-webhooks`; without, its whole configuration is the Secret
+    `monitoring/alertmanager-config`. `mattermost` and `heartbeat` are as with Zabbix, but that the heartbeat is sent by
+    POST, for as long as Prometheus and Alertmanager work.
     """
 
     retention: Duration = "15d"
     storage: Quantity = field(default_factory=lambda: Quantity.parse("100Gi"))
     storage_class: Name | None = None
     host: Host | None = None
+    mattermost: Url | None = None
+    heartbeat: Url | None = None
+    alerts: tuple[Alert, ...] = ()
     idle_gpus: IdleGpus = field(default_factory=IdleGpus)
 
 

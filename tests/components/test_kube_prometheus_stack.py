@@ -36,6 +36,7 @@ ELSEWHERE = {
     "grafana.sidecar.datasources.resource",
     "grafana.sidecar.resources",
     "grafana.testFramework",
+    "kube-state-metrics.metricLabelsAllowlist",
     "kube-state-metrics.resources",
     "prometheus-node-exporter.priorityClassName",
     "prometheus-node-exporter.resources",
@@ -252,15 +253,17 @@ def test_no_use_is_recorded_where_there_are_no_gpus(ml50: Cluster) -> None:
     assert "namespace:gpus_quota:sum" not in use_rules(structs.replace(with_prometheus(ml50), teams=()))
 
 
-def test_grafana_finds_the_dashboard(ml50: Cluster) -> None:
-    (found,) = [one for one in installed(with_prometheus(ml50)).objects if one["kind"] == "ConfigMap"]
-    # The chart's values: grafana.sidecar.dashboards.label and labelValue; it looks in its own namespace.
-    assert found["metadata"]["labels"] == {"grafana_dashboard": "1"}
-    assert found["metadata"]["namespace"] == "monitoring"
-    (text,) = found["data"].values()
-    model = json.loads(text)
-    assert len({panel["id"] for panel in model["panels"]}) == len(model["panels"])
-    assert {panel["datasource"]["uid"] for panel in model["panels"]} == {"${datasource}"}
+def test_grafana_finds_the_dashboards(ml50: Cluster) -> None:
+    made = [one for one in installed(with_prometheus(ml50)).objects if one["kind"] == "ConfigMap"]
+    assert len({file for found in made for file in found["data"]}) == len(made) > 1
+    for found in made:
+        # The chart's values: grafana.sidecar.dashboards.label and labelValue; it looks in its own namespace.
+        assert found["metadata"]["labels"] == {"grafana_dashboard": "1"}
+        assert found["metadata"]["namespace"] == "monitoring"
+        (text,) = found["data"].values()
+        model = json.loads(text)
+        assert len({panel["id"] for panel in model["panels"]}) == len(model["panels"])
+        assert {panel["datasource"]["uid"] for panel in model["panels"]} == {"${datasource}"}
 
 
 @pytest.mark.parametrize(

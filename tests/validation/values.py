@@ -33,6 +33,7 @@ UNSEEN = {
         "grafana.sidecar.datasources.resource",
         "grafana.sidecar.resources",
         "grafana.testFramework",
+        "kube-state-metrics.metricLabelsAllowlist",
         "kube-state-metrics.resources",
         "prometheus-node-exporter.priorityClassName",
         "prometheus-node-exporter.resources",

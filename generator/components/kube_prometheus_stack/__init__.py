@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import (
     CLUSTER_ROLES,
+    POOL,
     PROMETHEUS_PORT,
     UNWATCHED,
     WEBHOOKS,
@@ -14,6 +15,7 @@ from generator.components.common import (
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier, Turn
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.issuers import ISSUER, signed
+from generator.components.kube_prometheus_stack import told
 from generator.components.kube_prometheus_stack.network import policies
 from generator.components.kube_prometheus_stack.watched import NAMESPACE, dashboards, monitors, rules
 from generator.components.listening import CLUSTER, Listener
@@ -68,7 +70,13 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
         base=read_objects("kube_prometheus_stack/dashboards-role.yaml"),
-        objects=(*policies(cluster, settings), *monitors(cluster), *rules(cluster), *dashboards(cluster)),
+        objects=(
+            *policies(cluster, settings),
+            *monitors(cluster),
+            *rules(cluster),
+            *dashboards(cluster),
+            *told.objects(cluster, settings),
+        ),
         releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
         needs=("prometheus-crds", "issuers"),
         storage_classes=(settings.storage_class,) if has_volume(cluster, settings) else (),
@@ -105,7 +113,11 @@ def values(cluster: Cluster, settings: Prometheus) -> Manifest:
         **{part: {"enabled": True, "endpoints": []} for part in ("kubeControllerManager", "kubeScheduler", "kubeEtcd")},
         # Cilium replaces kube-proxy; kubeadm's listens for metrics on 127.0.0.1 only.
         "kubeProxy": {"enabled": False},
-        "kube-state-metrics": {"resources": resources("50m", "256Mi", "1Gi")},
+        # Dashboards choose nodes by their pools.
+        "kube-state-metrics": {
+            "resources": resources("50m", "256Mi", "1Gi"),
+            "metricLabelsAllowlist": [f"nodes=[{POOL}]"],
+        },
         "prometheus-node-exporter": {
             "namespaceOverride": EXPORTER,
             # Every node, whatever its taints: also those of a failure.
@@ -161,12 +173,10 @@ def claim(settings: Prometheus, size: Quantity) -> Manifest:
 
 
 def alertmanager(cluster: Cluster, settings: Prometheus) -> Manifest:
-    """Return Alertmanager's settings. Who is told stands in a Secret, because it holds tokens."""
-    spec: Manifest = {
-        "useExistingSecret": True,
-        "configSecret": "alertmanager-config",
-        "resources": resources("50m", "64Mi", "256Mi"),
-    }
+    """Return Alertmanager's settings. Who is told stands in a Secret, as it holds tokens, or in the cluster file."""
+    given: Manifest = {"useExistingSecret": True, "configSecret": "alertmanager-config"}
+    configured = told.spec(cluster) if told.tells(cluster, settings) else given
+    spec: Manifest = {**configured, "resources": resources("50m", "64Mi", "256Mi")}
     scratch = cluster.storage.scratch
     # A scratch volume is a whole disk: Alertmanager would take the one that Prometheus needs.
     if has_volume(cluster, settings) and not (scratch and settings.storage_class == scratch.storage_class):
@@ -222,21 +232,24 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
         signed(f"{RELEASE}-admission", NAMESPACE, "kube-prometheus-stack"),
     ]
     if cluster.monitoring.zabbix is None:
-        made.append(
-            Secret(
-                name="alertmanager-config",
-                namespace=NAMESPACE,
-                keys=("alertmanager.yaml",),
-                source="given",
-                loss="outage",
-                rotate="replace it: Alertmanager reads it again within a minute. Without it nobody is told of anything",
-                readers=("kube-prometheus-stack",),
-                turn=Turn(),
-            ),
-        )
+        made.append(told.webhooks(cluster, settings) if told.tells(cluster, settings) else whole_configuration())
     if exposed(cluster, settings.host):
         made.append(signed("grafana-tls", NAMESPACE, "kube-prometheus-stack"))
     return tuple(made)
+
+
+def whole_configuration() -> Secret:
+    """Return the Secret with Alertmanager's configuration, where the cluster file does not say whom it tells."""
+    return Secret(
+        name="alertmanager-config",
+        namespace=NAMESPACE,
+        keys=("alertmanager.yaml",),
+        source="given",
+        loss="outage",
+        rotate="replace it: Alertmanager reads it again within a minute. Without it nobody is told of anything",
+        readers=("kube-prometheus-stack",),
+        turn=Turn(),
+    )
 
 
 def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
@@ -277,7 +290,11 @@ DEFINITION = Definition(
     chart_kinds=(*WEBHOOKS, *CLUSTER_ROLES),
     hosts=hosts,
     changes=change_rules,
-    kinds=tuple(OperatedKind(kind=kind, pods=operated_pods) for kind in ("Alertmanager", "Prometheus")),
+    kinds=(
+        OperatedKind(kind="Prometheus", pods=operated_pods),
+        OperatedKind(kind="Alertmanager", pods=operated_pods, names=told.CONFIGURED_BY),
+        OperatedKind(kind="AlertmanagerConfig", names=told.NAMES),
+    ),
     daemons_on=ALL_NODES,
     shown_by=Evidence(images=("/prometheus-operator",)),
 )

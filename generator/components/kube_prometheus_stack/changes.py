@@ -10,6 +10,7 @@ from generator.model.quantity import Quantity
 
 RELEASE = "kube-prometheus-stack"
 PROMETHEUS, ALERTMANAGER = "monitoring.coreos.com/Prometheus", "monitoring.coreos.com/Alertmanager"
+CONFIGURATION = "monitoring.coreos.com/AlertmanagerConfig"
 OF_CHART = "values.prometheus.prometheusSpec"
 ALERTING = "values.alertmanager.enabled"
 KEPT = (f"{OF_CHART}.retention", f"{OF_CHART}.retentionSize", "spec.retention", "spec.retentionSize")
@@ -140,7 +141,8 @@ CHANGES = (
         kinds=(CHART,),
         paths=("values.alertmanager",),
         effect=Effect.NONE,
-        reason="Alertmanager starts beside what runs, as soon as its Secret `alertmanager-config` is there",
+        reason="Alertmanager starts beside what runs, as soon as its Secret is there: `alertmanager-webhooks`, or "
+        "`alertmanager-config` where the cluster file names no `alerts`",
         when=alerting_begins,
     ),
     ChangeRule(
@@ -167,5 +169,34 @@ CHANGES = (
         effect=Effect.OUTAGE,
         reason="what only it watched is watched no more: alerts that rest on it stay silent whatever happens",
         instead="see that something else watches it, or that nothing is left to watch",
+    ),
+    ChangeRule(
+        code="GEN-CHG-621",
+        kinds=(CONFIGURATION,),
+        paths=("spec",),
+        effect=Effect.NONE,
+        reason="Alertmanager takes it within a minute or two and runs on; until each webhook that it names is in the "
+        "Secret `alertmanager-webhooks` everybody is told as before",
+    ),
+    ChangeRule(
+        code="GEN-CHG-622",
+        kinds=(CONFIGURATION,),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="it says whom Alertmanager tells: who is not in the configuration that comes instead is told no more",
+        instead="have the Secret `alertmanager-config` there first, with all whom it shall tell",
+    ),
+    ChangeRule(
+        code="GEN-CHG-623",
+        kinds=(CHART, ALERTMANAGER),
+        paths=tuple(
+            f"{spec}.{key}"
+            for spec in ("values.alertmanager.alertmanagerSpec", "spec")
+            for key in ("configSecret", "alertmanagerConfiguration")
+        ),
+        effect=Effect.NONE,
+        reason="Alertmanager runs on, and takes its configuration from the other place once all of it is there; "
+        "silences stay",
+        when=of_the_stack,
     ),
 )

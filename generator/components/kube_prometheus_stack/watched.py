@@ -20,6 +20,7 @@ from generator.components.kube_prometheus_stack.alerts import (
     operations_failed,
     volume_backups_missed,
 )
+from generator.components.kube_prometheus_stack.boards import boards
 from generator.components.kube_prometheus_stack.delivery import applications, certificates
 from generator.components.kube_prometheus_stack.devices import gpus, infiniband
 from generator.components.kube_prometheus_stack.queues import given_up, queues
@@ -104,7 +105,10 @@ def rules(cluster: Cluster) -> Iterator[Manifest]:
 
 
 def dashboards(cluster: Cluster) -> Iterator[Manifest]:
-    """Show the use of GPUs by team. The chart's sidecar takes the ConfigMaps of its namespace that have this label."""
+    """Show the parts of the cluster, and the use of GPUs by team. The chart's sidecar takes the ConfigMaps of its
+    namespace that have this label.
+    """
+    yield from boards(cluster, NAMESPACE)
     if not cluster.gpu_nodes:
         return
     (model,) = read_objects("kube_prometheus_stack/use-by-team.yaml")

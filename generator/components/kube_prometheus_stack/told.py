@@ -1,0 +1,200 @@
+"""Whom Alertmanager tells of what Prometheus alerts of, where the cluster file says it.
+
+The operator makes the configuration of an AlertmanagerConfig, and of a Secret with the addresses of webhooks (v0.93.1:
+`pkg/alertmanager/amcfg.go`).
+"""
+
+import re
+from typing import Any
+
+from generator.components.common import MONITORING, proxy_variables, release_of
+from generator.components.component import Manifest, Secret, Turn
+from generator.components.operated import OWN
+from generator.components.static import read_objects
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Alert, Prometheus, seconds
+
+NAME = "alerts"
+"""The AlertmanagerConfig."""
+WEBHOOKS = "alertmanager-webhooks"
+"""The Secret with an incoming webhook's address for each channel."""
+AUTHORITIES = "alertmanager-ca"
+"""The ConfigMap with the site's CA."""
+NOBODY, OUTSIDE = "nobody", "heartbeat"
+WEEK = 7 * 86400
+ABOVE = {
+    "information": ("!=", "none"),
+    "warning": ("!~", "none|info"),
+    **dict.fromkeys(("average", "high", "disaster"), ("=", "critical")),
+}
+"""What the severity of rules has to be, by the cluster file's words: rules know `critical` and nothing beyond, and what
+has one of its own is at least a warning.
+"""
+
+THING = (
+    *("alertname", "namespace", "pod", "container", "job_name", "persistentvolumeclaim"),
+    *("node", "instance", "device", "port", "mountpoint", "gpu", "UUID", "device_class", "pool_id", "pool", "set"),
+    *("cluster_queue", "name", "backup", "obj_namespace", "obj_name"),
+)
+"""Labels that are equal where two alerts are about one thing. What both lack is equal."""
+
+CONFIGURED_BY = (
+    ("AlertmanagerConfig", "spec.alertmanagerConfiguration.name", OWN),
+    ("Secret", "spec.configSecret", OWN),
+)
+NAMES = (
+    ("Secret", "spec.receivers.*.slackConfigs.*.apiURL.name", OWN),
+    ("Secret", "spec.receivers.*.webhookConfigs.*.urlSecret.name", OWN),
+)
+"""What an Alertmanager names, and what an AlertmanagerConfig does of what this one may."""
+
+
+def objects(cluster: Cluster, settings: Prometheus) -> list[Manifest]:
+    """Return what Alertmanager is told by where the cluster file says whom it tells."""
+    if not tells(cluster, settings):
+        return []
+    return [configuration(cluster, settings), lost_pods(_namespace(cluster)), *authorities(cluster)]
+
+
+def tells(cluster: Cluster, settings: Prometheus) -> bool:
+    """Return whether the cluster file says whom Alertmanager tells, and there is one."""
+    return bool(settings.alerts) and cluster.monitoring.zabbix is None
+
+
+def _namespace(cluster: Cluster) -> str:
+    return release_of(cluster, "kube-prometheus-stack", MONITORING)[1]
+
+
+def configuration(cluster: Cluster, settings: Prometheus) -> Manifest:
+    """Return the AlertmanagerConfig. An alert goes to each channel that wants its severity; the one that always fires
+    goes outside, to what alerts when it no longer comes.
+    """
+    (made,) = read_objects("kube_prometheus_stack/told.yaml")
+    spec = made["spec"]
+    receivers: dict[str, Manifest] = {NOBODY: {}}
+    receivers |= {key(one): {"slackConfigs": [message(cluster, settings, one)]} for one in settings.alerts}
+    if settings.heartbeat:
+        receivers[OUTSIDE] = {"webhookConfigs": [beat(cluster, settings.heartbeat)]}
+    inhibitions = [{"equal": [*THING], **one} for one in spec["inhibitRules"]]
+    route = {**spec["route"], "routes": [watchdog(settings), *map(channel, settings.alerts)]}
+    return {
+        **made,
+        "metadata": {"name": NAME, "namespace": _namespace(cluster)},
+        "spec": {
+            "route": route,
+            "inhibitRules": inhibitions,
+            "receivers": [{"name": name, **one} for name, one in receivers.items()],
+        },
+    }
+
+
+def key(one: Alert) -> str:
+    """Return the key of a channel's webhook in the Secret: `slack.ml-oncall`, `mattermost.ops.alerts`. A person is
+    `at.name`, and signs that no key may have are numbers.
+    """
+    words = one.channel.replace("/", ".").replace("#", "").replace("@", "at.")
+    return re.sub(r"[^A-Za-z0-9._-]", lambda sign: f"_{ord(sign[0]):x}_", f"{one.via}.{words}")
+
+
+def watchdog(settings: Prometheus) -> Manifest:
+    """Send the chart's alert that always fires every four to five minutes, which is when groups are looked at."""
+    often = {"groupWait": "0s", "groupInterval": "1m", "repeatInterval": "4m"} if settings.heartbeat else {}
+    return {
+        "receiver": OUTSIDE if settings.heartbeat else NOBODY,
+        "matchers": [_is("alertname", "=", "Watchdog")],
+        **often,
+    }
+
+
+def channel(one: Alert) -> Manifest:
+    """Return the route to a channel. What is over within `after`, or silenced, is not told there."""
+    late = {"groupWait": f"{min(seconds(one.after), WEEK)}s"} if one.after else {}
+    critical = {"receiver": key(one), "matchers": [_is("severity", "=", "critical")], "repeatInterval": "4h"}
+    matchers = [_is("severity", *ABOVE[one.severity])]
+    return {"receiver": key(one), "matchers": matchers, "continue": True, **late, "routes": [critical]}
+
+
+def _is(name: str, how: str, value: str) -> Manifest:
+    return {"name": name, "matchType": how, "value": value}
+
+
+def message(cluster: Cluster, settings: Prometheus, one: Alert) -> Manifest:
+    """Return what is sent to a channel's webhook, which answers where it is. No channel is named: a webhook has one."""
+    (said,) = read_objects("kube_prometheus_stack/message.yaml")
+    server = settings.mattermost if one.via == "mattermost" and settings.mattermost else "https:"
+    way = {"followRedirects": False, **through(cluster, server)}
+    return {"apiURL": {"name": WEBHOOKS, "key": key(one)}, **said, "fallback": said["title"], "httpConfig": way}
+
+
+def beat(cluster: Cluster, address: str) -> Manifest:
+    """Return what is sent outside: the one alert, whose end nobody can tell."""
+    way = through(cluster, address)
+    return {"url": address, "sendResolved": False, "maxAlerts": 1, **({"httpConfig": way} if way else {})}
+
+
+def through(cluster: Cluster, url: str) -> Manifest:
+    """Return the way to an address: by the site's proxy, where it has one and the address is not among what is reached
+    directly.
+    """
+    known = proxy_variables(cluster)
+    if not known:
+        return {}
+    return {
+        "proxyUrl": known["HTTPS_PROXY" if url.startswith("https:") else "HTTP_PROXY"],
+        "noProxy": known["NO_PROXY"],
+    }
+
+
+def lost_pods(namespace: str) -> Manifest:
+    """Return the rule that marks pods of nodes that are down: it is told to nobody, and holds what is told of them."""
+    state = 'job="kube-state-metrics"'
+    down = f'max by (node) (kube_node_status_condition{{{state},condition="Ready",status="true"}}) == 0'
+    there = f'max by (namespace, pod, node) (kube_pod_info{{{state},node!=""}})'
+    rule: dict[str, Any] = {
+        "alert": "PodOnLostNode",
+        "expr": f"{there} and on (node) {down}",
+        "labels": {"severity": "none"},
+        "annotations": {
+            "summary": "Pod {{ $labels.pod }} of {{ $labels.namespace }} is on {{ $labels.node }}, which is down"
+        },
+    }
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": "lost-pods", "namespace": namespace},
+        "spec": {"groups": [{"name": "lost-pods", "rules": [rule]}]},
+    }
+
+
+def authorities(cluster: Cluster) -> list[Manifest]:
+    """Return the site's CA for Alertmanager, where there is one."""
+    if not cluster.site.ca:
+        return []
+    metadata = {"name": AUTHORITIES, "namespace": _namespace(cluster)}
+    return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"ca.crt": cluster.site.ca}}]
+
+
+def spec(cluster: Cluster) -> Manifest:
+    """Return what Alertmanager's own object says of all that. The site's CA is trusted beside the image's own: Go reads
+    these folders after the image's file.
+    """
+    made: Manifest = {"useExistingSecret": True, "alertmanagerConfiguration": {"name": NAME}}
+    if not cluster.site.ca:
+        return made
+    trusted = {"name": "SSL_CERT_DIR", "value": f"/etc/ssl/certs:/etc/alertmanager/configmaps/{AUTHORITIES}"}
+    return {**made, "configMaps": [AUTHORITIES], "containers": [{"name": "alertmanager", "env": [trusted]}]}
+
+
+def webhooks(cluster: Cluster, settings: Prometheus) -> Secret:
+    """Return the Secret with the webhooks' addresses."""
+    return Secret(
+        name=WEBHOOKS,
+        namespace=_namespace(cluster),
+        keys=tuple(dict.fromkeys(map(key, settings.alerts))),
+        source="given",
+        loss="outage",
+        rotate="make other incoming webhooks and replace it: Alertmanager has them within a minute or two, and goes on "
+        "as before while a key is missing. Whoever has an address can write to its channel",
+        readers=("kube-prometheus-stack",),
+        turn=Turn(),
+    )
