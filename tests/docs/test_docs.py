@@ -332,9 +332,15 @@ def plain(text: str) -> list[str]:
     return [line.rstrip() for line in text.rstrip().splitlines()]
 
 
+def pattern(line: str) -> str:
+    return re.sub(r"\d+(?=\\ unchanged)", r"\\d+", re.escape(line))
+
+
 def alike(shown: str, said: str) -> bool:
-    """Tell whether a program said what is shown; a line `...` stands for any lines."""
-    lines = (r"(?:.*\n)*" if line == "..." else f"{re.escape(line)}\n" for line in plain(shown))
+    """Tell whether a program said what is shown; a line `...` stands for any lines. How many files stay as they are
+    moves with every component.
+    """
+    lines = (r"(?:.*\n)*" if line == "..." else f"{pattern(line)}\n" for line in plain(shown))
     return re.fullmatch("".join(lines), "".join(f"{line}\n" for line in plain(said))) is not None
 
 

@@ -73,7 +73,7 @@ def members(*up: str) -> dict[str, str]:
     return {UP % number: values for number, values in enumerate(up)}
 
 
-HERE, GONE = "1x60", "1x9 0x50"
+HERE, GONE = "1x60", "1x9 0+0x50"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ HERE, GONE = "1x60", "1x9 0x50"
         pytest.param(members(HERE, HERE, GONE, GONE), 25, {"LokiDown": {}}, id="two are away"),
         pytest.param(members("_x60"), 15, {"LokiDown": {}}, id="there is none"),
         pytest.param(
-            {'loki_ring_members{name="ingester",state="Unhealthy",pod="loki-0"}': "0x9 1x50"},
+            {'loki_ring_members{name="ingester",state="Unhealthy",pod="loki-0"}': "0+0x9 1x50"},
             30,
             {"LokiRingUnhealthy": {}},
             id="a member that nobody hears of",
@@ -101,14 +101,14 @@ HERE, GONE = "1x60", "1x9 0x50"
             {"LogsRefusedForTenant": {"tenant": "search", "reason": "rate_limited"}},
             id="a tenant's lines are dropped",
         ),
-        pytest.param({"loki_ingester_chunks_flush_failures_total": "0x9 1x50"}, 24, {}, id="one chunk failed once"),
+        pytest.param({"loki_ingester_chunks_flush_failures_total": "0+0x9 1x50"}, 24, {}, id="one chunk failed once"),
         pytest.param(
             {"loki_ingester_chunks_flush_failures_total": "0+1x60"},
             40,
             {"LogBucketTakesNothing": {}},
             id="no chunk reaches the bucket",
         ),
-        pytest.param({SUCCESS: f"0x{2 * DAY}"}, 2 * DAY, {}, id="the one that never deletes anything"),
+        pytest.param({SUCCESS: f"0+0x{2 * DAY}"}, 2 * DAY, {}, id="the one that never deletes anything"),
         pytest.param({SUCCESS: f"60x{DAY + 70}"}, DAY + 40, {}, id="nothing deleted for a day"),
         pytest.param({SUCCESS: f"60x{2 * DAY}"}, DAY + 70, {"LogsKeptTooLong": {}}, id="nothing deleted since"),
         pytest.param({RECEIVED: f"0+33800000x{2 * DAY}"}, 2 * DAY, {}, id="as many bytes as fit"),
@@ -134,7 +134,7 @@ COLLECTED = 'up{job="log-collector/alloy",node="%s"}'
     [
         pytest.param({COLLECTED % "st-1": "1x60", COLLECTED % "st-2": "1x60"}, 50, {}, id="both are read"),
         pytest.param(
-            {COLLECTED % "st-1": "1x60", COLLECTED % "st-2": "1x9 0x50"},
+            {COLLECTED % "st-1": "1x60", COLLECTED % "st-2": "1x9 0+0x50"},
             30,
             {"LogsNotCollected": {"node": "st-2"}},
             id="one is not scraped",

@@ -28,9 +28,9 @@ pytestmark = pytest.mark.real
 ALERTS = ("BackupTooOld", "BackupNeverSeen")
 # What a nightly backup's metric says every 10 minutes, from a run at 0 on: a value and how often it comes again.
 DAY = 143
-EVERY_NIGHT = f"0x{DAY} 86400x{DAY} 172800x{DAY} 259200x{DAY}"
-ONCE = f"0x{9 * DAY}"
-FORGOTTEN = f"0x{DAY}"
+EVERY_NIGHT = f"0+0x{DAY} 86400x{DAY} 172800x{DAY} 259200x{DAY}"
+ONCE = f"0+0x{9 * DAY}"
+FORGOTTEN = f"0+0x{DAY}"
 
 
 def groups(cluster: Cluster) -> Any:
@@ -79,19 +79,19 @@ def test_a_backup_is_missed_after_two_of_its_intervals(
 
 
 WEEK = 7 * (DAY + 1)
-GOOD_TWICE = f"0x{WEEK - 1} 604800x{WEEK - 1} 604800x{WEEK}"
+GOOD_TWICE = f"0+0x{WEEK - 1} 604800x{WEEK - 1} 604800x{WEEK}"
 DRILLS = {"DrillTooOld": "warning", "DrillNeverSeen": "warning", "DrillFailed": "critical"}
 
 
 @pytest.mark.parametrize(
     ("newest", "good", "days", "fires"),
     [
-        pytest.param(f"0x{3 * WEEK}", f"1x{3 * WEEK}", 13, (), id="one drill missed"),
-        pytest.param(f"0x{3 * WEEK}", f"1x{3 * WEEK}", 15, ("DrillTooOld",), id="two drills missed"),
+        pytest.param(f"0+0x{3 * WEEK}", f"1x{3 * WEEK}", 13, (), id="one drill missed"),
+        pytest.param(f"0+0x{3 * WEEK}", f"1x{3 * WEEK}", 15, ("DrillTooOld",), id="two drills missed"),
         pytest.param(GOOD_TWICE, f"1x{WEEK - 1} 1x{2 * WEEK}", 20, (), id="it works every week"),
-        pytest.param(f"0x{3 * WEEK}", f"1x{WEEK - 1} 0x{2 * WEEK}", 6, (), id="it will fail"),
-        pytest.param(f"0x{3 * WEEK}", f"1x{WEEK - 1} 0x{2 * WEEK}", 8, ("DrillFailed",), id="the last one failed"),
-        pytest.param("", f"0x{WEEK}", 1, ("DrillFailed",), id="the first one failed"),
+        pytest.param(f"0+0x{3 * WEEK}", f"1x{WEEK - 1} 0+0x{2 * WEEK}", 6, (), id="it will fail"),
+        pytest.param(f"0+0x{3 * WEEK}", f"1x{WEEK - 1} 0+0x{2 * WEEK}", 8, ("DrillFailed",), id="the last one failed"),
+        pytest.param("", f"0+0x{WEEK}", 1, ("DrillFailed",), id="the first one failed"),
         pytest.param("", "", 13, (), id="it is new"),
         pytest.param("", "", 15, ("DrillNeverSeen",), id="it never was"),
     ],
@@ -136,7 +136,7 @@ def test_each_node_without_a_new_snapshot_of_etcd_is_told_by_name(ml50: Cluster,
     etcd = structs.replace(ml50.kubernetes.etcd, backup=structs.replace(backup, every_hours=6))
     kubernetes = structs.replace(ml50.kubernetes, etcd=etcd)
     rules = groups(structs.replace(without_backups(ml50), kubernetes=kubernetes))
-    series = {"etcd": "0x35 21600x35 43200x35", "etcd/cp-1": "0x35 21600x35 43200x35", "etcd/cp-2": "_x72 0x30"}
+    series = {"etcd": "0+0x35 21600x35 43200x35", "etcd/cp-1": "0+0x35 21600x35 43200x35", "etcd/cp-2": "_x72 0+0x30"}
     fires = {"BackupTooOld": "etcd/cp-2", "BackupNeverSeen": "etcd/cp-3"}
     notes = {one["expr"]: one["annotations"] for one in rules["groups"][0]["rules"]}
     asked = []
@@ -154,8 +154,8 @@ def test_each_node_without_a_new_snapshot_of_etcd_is_told_by_name(ml50: Cluster,
     ("told", "fires"),
     [
         pytest.param("1x60", (), id="good"),
-        pytest.param("1x30 0x30", ("BenchmarkFailed",), id="not valid, or slower"),
-        pytest.param("0x30 1x30", (), id="good again"),
+        pytest.param("1x30 0+0x30", ("BenchmarkFailed",), id="not valid, or slower"),
+        pytest.param("0+0x30 1x30", (), id="good again"),
         pytest.param("_x60", (), id="never run"),
     ],
 )
