@@ -22,6 +22,7 @@ from generator.components.node_operations.templates import (
     scripts,
     upgrade,
 )
+from generator.components.operated import MadePods
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
 from generator.model.change import ChangeRule
@@ -72,6 +73,7 @@ DEFINITION = Definition(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
     ),
+    pods=(MadePods({"app.kubernetes.io/name": "burn-in-nccl"}, NAMESPACE),),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "
