@@ -116,6 +116,7 @@ def test_every_file_is_read_by_somebody() -> None:
             or f'read_folder("{path.parent}")' in code
             or f'"{short}"' in code
             or f'"{path.name}"' in code
+            or f'f"{path.parent}/{{name}}{path.suffix}"' in code
         )
 
     # That folder is read whole.

@@ -210,7 +210,11 @@ def _scaled(acting: tuple[str, str], count: int) -> Text:
 
 def _anew(cluster: Cluster) -> Step:
     ceph = cluster.storage.ceph
-    adopt = _prose("adopt", monitor=Word(cluster.monitor_hosts[0].address), rook=_rook(cluster)) if ceph else joined(())
+    adopt = (
+        _prose("adopt", monitor=Word(cluster.monitor_hosts[0].address), rook=_rook(cluster))
+        if ceph
+        else Text(Template(".\n"))
+    )
     every, data = _addresses(cluster.machines), Word(cluster.kubernetes.etcd.data_dir)
     return _step(
         cluster,

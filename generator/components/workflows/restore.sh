@@ -108,7 +108,8 @@ taken() {
   while IFS= read -r line; do
     [[ $line =~ \"key\":\"([^\"/]+)/\" ]] || trouble "cannot list the restore's buckets: $line"
     bucket=${BASH_REMATCH[1]}
-    [[ $bucket == $RESTORED_NAMES ]] || continue  # a pattern: others may be seen, and not read
+    # shellcheck disable=SC2053  # a pattern: others may be seen, and not read
+    [[ $bucket == $RESTORED_NAMES ]] || continue
     list "restored/$bucket" "$WORK/there"
     totals "$WORK/there"
     if [[ $bucket == "$INTO" ]]; then there=$bytes; else elsewhere=$((elsewhere + bytes)); fi
