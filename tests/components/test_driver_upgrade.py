@@ -11,6 +11,7 @@ from nodeshelf import Object, Shelf, imported
 
 from generator.components.node_operations.facts import OF_POOL, config_maps
 from generator.components.node_operations.names import DRIVER_UPGRADE
+from generator.components.node_operations.templates import scripts
 from generator.model.cluster import Cluster
 
 NODES = "/api/v1/nodes"
@@ -33,18 +34,12 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTy
     }.items():
         monkeypatch.setenv(name, value)
     for _ in imported(tmp_path, monkeypatch):
-        for name, text in (("burn-in.json", json.dumps(burn_in())),):
-            (tmp_path / name).write_text(text)
+        for name in ("burn-in.json", "burn-in-nccl.json"):
+            (tmp_path / name).write_text(scripts()["data"][name])
         import driver_upgrade  # type: ignore[import-not-found]
 
         monkeypatch.setenv("NODE_SECONDS", "0.2")
         yield driver_upgrade
-
-
-def burn_in() -> Object:
-    from generator.components.node_operations.templates import burn_in_job
-
-    return burn_in_job()
 
 
 def ready(*, well: bool = True) -> Object:
@@ -59,6 +54,7 @@ class Site(Shelf):
         self.broken: set[str] = set()
         self.sick: set[str] = set()
         self.order: list[tuple[str, str]] = []
+        self.together: list[str] = []
         for one in config_maps(cluster):
             self.put(f"/api/v1/namespaces/node-operations/configmaps/{one['metadata']['name']}", one)
             for name, line in one["data"].items():
@@ -140,7 +136,11 @@ class Site(Shelf):
     def tried(self, job: Object) -> None:
         """Let a burn-in end."""
         node = job["metadata"]["name"].removeprefix("burn-in-")
-        self.order.append(("tried", node))
+        if node.startswith("nccl-"):
+            node = node.removeprefix("nccl-1-")
+            self.together.append(node)
+        else:
+            self.order.append(("tried", node))
         state = {"type": "Failed" if node in self.sick else "Complete", "status": "True"}
         metadata = {**job["metadata"], "creationTimestamp": "2026-02-01T00:00:00Z"}
         self.put(f"{JOBS}/{job['metadata']['name']}", {**job, "metadata": metadata, "status": {"conditions": [state]}})
@@ -187,6 +187,7 @@ def test_every_node_gets_the_newest_driver_one_after_the_other(script: ModuleTyp
     assert ("goes", "reads") not in site.order, "it holds no GPU"
     names = [name for what, name in site.order if what == "tried"]
     assert names == [f"gpu-{number:02}" for number in (13, 14, 15, *range(1, 13))], "by pools and racks"
+    assert site.together == names, "NCCL over the GPUs of each"
     assert site.notes("gpu-01").keys() == {"gen.internal/burned-in"}
     (asked,) = [body for how, path, body in site.changes if (how, path) == ("POST", JOBS)][:1]
     (container,) = asked["spec"]["template"]["spec"]["containers"]
