@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -231,3 +232,37 @@ def test_an_unknown_phase_is_a_verdict(pair: Pair) -> None:
     code, said = pair.run("everything")
     assert code == 2
     assert "usage" in said
+
+
+def test_a_target_without_room_is_a_verdict_whose_words_say_so(pair: Pair) -> None:
+    words = pair.folder / "termination"
+    words.touch()
+    pair.more["termination_log"] = str(words)
+    pair.file("large", bytes(2_000_000))
+    pair.mc("quota", "set", f"target/{pair.copy}", "--size", "1MiB")
+    code, said = pair.run("mirror")
+    assert code == 2, said
+    assert words.read_text().startswith("the copy is not whole: there is no room where it goes")
+    assert words.read_text().endswith("Bucket quota exceeded")
+    pair.mc("quota", "clear", f"target/{pair.copy}")
+    pair.settle()
+    assert pair.run("mirror")[0] == 0
+    pair.mc("quota", "set", f"target/{pair.copy}", "--size", "1")
+    words.write_text("")
+    code, said = pair.run("verify")
+    assert code == 2, said
+    assert re.search(r"^cannot write .*there is no room.*Bucket quota exceeded$", words.read_text())
+
+
+@pytest.mark.parametrize("code", ["XMinioStorageFull", "QuotaExceeded", "SlowDown"])
+def test_the_words_of_a_step_are_those_of_mc_over_whatever_lines(pair: Pair, code: str) -> None:
+    cause = {"message": f"words of {code}", "error": {"Code": code}}
+    text = json.dumps({"status": "error", "error": {"message": "Failed to copy", "cause": cause}}, indent=1)
+    (pair.bin / "mc").unlink()
+    (pair.bin / "mc").write_text(f"#!{program('bash')}\nprintf '%s\\n' '{text}'\n")
+    (pair.bin / "mc").chmod(0o755)
+    words = pair.folder / "termination"
+    words.touch()
+    pair.more["termination_log"] = str(words)
+    assert pair.run("mirror")[0] == (1 if code == "SlowDown" else 2)
+    assert f"words of {code}" in words.read_text()

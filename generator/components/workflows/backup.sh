@@ -28,7 +28,7 @@ mirror() {
   local check=(--checksum CRC32C)
   [[ ! $PLACE ]] || check=(--md5)
   mc --json mirror --overwrite --retry --skip-errors "${check[@]}" "$source" "$target" | judge \
-    || trouble "the copy is not whole"
+    || not_whole $? "the copy is not whole"
 }
 
 # One line for each object of the source: key, its size, time and checksum, the copy's size and time or `-`. What is
@@ -89,7 +89,7 @@ verify() {
 # What was proven, for who brings it back: always the same key, so that the bucket ends former lists as it does others.
 keep_list() {  # sets listed: the checksum by which the record knows its list
   listed=$(sha256sum <"$WORK/list" | cut -c 1-64)
-  mc --json cp "$WORK/list" "$target/$list" >&2 || trouble "cannot write $target/$list"
+  mc --json cp "$WORK/list" "$target/$list" >"$WORK/said" 2>&1 || refused "cannot write $target/$list" "$WORK/said"
   [[ $(digest "$target/$list") == "$listed" ]] || trouble "$target/$list does not read back"
 }
 

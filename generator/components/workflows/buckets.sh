@@ -49,7 +49,7 @@ totals() {  # file: sets objects and bytes
 # Every line must report one copied object, or the summary. mc exits 0 after some errors, and prints errors over
 # several lines. With `leave=1` what is there already is left as it is, and is no error.
 judge() {
-  local line more bad=0 copied=0
+  local line more bad=0 copied=0 why='' full=''
   while IFS= read -r line; do
     if [[ ${leave-} && $line == '{' ]]; then
       while [[ $line != *$'\n}' ]] && IFS= read -r more; do line+=$'\n'$more; done
@@ -58,11 +58,33 @@ judge() {
       *'Overwrite not allowed'*) [[ ${leave-} ]] || bad=$((bad + 1)) ;;
       '{"status":"success","source":'*) copied=$((copied + 1)) ;;
       '{"status":"success",'*) ;;
-      *) bad=$((bad + 1)); ((bad > 20)) || say "mc: $line" >&2 ;;
+      *) bad=$((bad + 1)); ((bad > 20)) || say "mc: $line" >&2; because "$line" ;;
     esac
   done
   say "copied $copied objects"
-  ((bad == 0)) || trouble "mc reported errors in $bad lines"
+  [[ ! $full ]] || verdict "$no_more: $full"
+  ((bad == 0)) || trouble "mc reported errors in $bad lines${why:+, the last for this: $why}"
+}
+
+message='.*"message": ?"(([^"\\]|\\.)*)' no_room='"Code": ?"(XMinioAdminBucketQuotaExceeded|XMinioStorageFull|QuotaExceeded)"'
+no_more="there is no room where it goes, or its quota is reached"
+# Sets why, to the innermost message of an error, and full, where it is that there is no room: codes of MinIO and Ceph.
+because() {  # line of mc
+  [[ ! $1 =~ $message ]] || why=${BASH_REMATCH[1]:0:300}
+  [[ ! $1 =~ $no_room ]] || full=$why
+}
+
+refused() {  # what, file with what mc said
+  local line why='' full=''
+  while IFS= read -r line; do because "$line"; done <"$2"
+  cat "$2" >&2
+  [[ ! $full ]] || verdict "$1: $no_more: $full"
+  trouble "$1${why:+: $why}"
+}
+
+not_whole() {  # code what: ends as the last part of a pipe did
+  (($1 != 2)) || verdict "$2"
+  trouble "$2"
 }
 
 report() {

@@ -6,9 +6,12 @@ say() { printf '%s %s\n' "$(date +%FT%TZ)" "$*"; }
 trouble() { say "error: $*" >&2; last_words "$*"; exit 1; }
 verdict() { say "FAILED: $*" >&2; last_words "$*"; exit 2; }
 
-last_words() {  # why: becomes the message of the step, which its exit handler sends on
-  local to=${termination_log:-/dev/termination-log}
-  [[ ! -w $to ]] || printf '%s' "${1:0:1000}" 2>/dev/null >"$to" || :
+# What was said within, as of a part of a pipe, is the reason of what is said last.
+last_words() {  # what: becomes the message of the step, which its exit handler sends on
+  local to=${termination_log:-/dev/termination-log} why=''
+  [[ -w $to ]] || return 0
+  [[ ! -r $to ]] || why=$(<"$to")
+  printf '%.1000s' "$1${why:+: $why}" 2>/dev/null >"$to" || :
 }
 
 # What is named for a later time was named by a clock that was wrong, and would pass for the newest until then: S3 takes no

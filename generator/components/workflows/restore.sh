@@ -147,7 +147,7 @@ copy() {
   wanted
   # Versions that are still the newest go all together; those that were overwritten since one by one.
   mc --json mirror --retry --skip-errors --older-than "$WHEN" --exclude '_gen/backups/*' "$backup" "$restored" \
-    | leave=1 judge || trouble "the copy is not whole"
+    | leave=1 judge || not_whole $? "the copy is not whole"
   sort_out "$restored"
   cat "$WORK/missing" "$WORK/differing" >"$WORK/left"
   parallel "$WORK/left" copy_each "$backup" "$restored"
@@ -197,7 +197,7 @@ switch() {
   needs
   # All that is missing at once, as after the loss of a bucket; what is there is left to the next line.
   if (($(lines "$WORK/gone"))); then
-    mc --json mirror --retry --skip-errors "$restored" "$live" | leave=1 judge || trouble "the copy is not whole"
+    mc --json mirror --retry --skip-errors "$restored" "$live" | leave=1 judge || not_whole $? "the copy is not whole"
   fi
   parallel "$WORK/replace" copy_each "$restored" "$live"
   settled
