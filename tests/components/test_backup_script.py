@@ -187,11 +187,52 @@ def test_a_shrunk_source_is_red_until_somebody_says_that_it_is_meant(pair: Pair)
     assert pair.run("precheck")[0] == 0
 
 
+def noted(pair: Pair, days_ago: float, text: str) -> None:
+    """Write a text as the record of a run that many days ago."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() - days_ago * 86400))
+    pair.put(f"_gen/backups/{pair.name}/{stamp}.json", text, "target")
+
+
+def counted(pair: Pair, days_ago: float, number: int) -> None:
+    """Write the record of a run of so many objects."""
+    noted(pair, days_ago, f'{{"source":"{pair.name}","objects":{number},"bytes":0}}\n')
+
+
+def test_a_source_that_shrinks_a_little_each_day_is_red_within_a_week(pair: Pair) -> None:
+    counted(pair, 8, 100)
+    assert pair.run("precheck")[0] == 2  # the last one counts, however old it is
+    counted(pair, 1.5, 4)
+    counted(pair, 0.5, 5)
+    counted(pair, 0.2, 4)
+    assert pair.run("precheck")[0] == 0
+    counted(pair, 6.9, 6)
+    code, said = pair.run("precheck")
+    assert code == 2
+    assert "the source shrank by more than 20 % since the largest backup of the last seven days (6 objects" in said
+
+
+def test_a_source_that_was_let_shrink_is_held_to_what_it_was_then(pair: Pair) -> None:
+    counted(pair, 2, 100)
+    pair.always["SHRINK_PERCENT"] = "100"
+    pair.backup()
+    del pair.always["SHRINK_PERCENT"]
+    pair.backup()
+    assert [record["mayShrink"] for record in pair.records() if "backup" in record] == [100, 20]
+    pair.mc("rm", f"source/{pair.name}/a/one")
+    code, said = pair.run("precheck")
+    assert (code, "shrank by more than 20 %" in said) == (2, True)
+
+
 def test_a_record_that_is_not_ours_is_red(pair: Pair) -> None:
     pair.put(f"_gen/backups/{pair.name}/20260101T000000Z.json", "{}", "target")
     code, said = pair.run("precheck")
     assert code == 1
-    assert "is not a record of ours" in said
+    assert "what is not a record of ours" in said
+    counted(pair, 0.5, 4)
+    assert pair.run("precheck")[0] == 0  # the other is older than a week
+    counted(pair, 1, 4)
+    noted(pair, 0.1, "{}")
+    assert pair.run("precheck")[0] == 1
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ class Kept(Pair):
     def recorded(self, keys: Collection[str], ahead: int = 0) -> None:
         """Write the record of a run that ended just now, or will end in so many seconds."""
         size = sum(len(f"content of {key}\n".encode()) for key in keys)
-        text = f'{{"backup":"{self.name}","objects":{len(keys)},"bytes":{size},"moving":0}}'
+        text = f'{{"backup":"{self.name}","objects":{len(keys)},"bytes":{size},"moving":0}}\n'
         self.ended = datetime.now(UTC) + timedelta(seconds=ahead)
         self.stamp = self.ended.strftime("%Y%m%dT%H%M%SZ")
         self.mc("pipe", f"target/{self.copy}/_gen/backups/{self.name}/{self.stamp}.json", text=text)
@@ -189,7 +189,7 @@ def test_who_asks_for_the_last_backup_has_all_that_it_proved(kept: Kept) -> None
     keys = {"BACKUP_ACCESS_KEY": access, "BACKUP_SECRET_KEY": secret}
     # A clock that was a year ahead wrote a record, and none of these waits for it or takes it for the newest.
     kept.recorded(KEYS[:1], ahead=365 * 86400)
-    kept.kept("last backup: 6 objects", "hid 0 objects")
+    kept.kept("backups of the last days: 6 objects", "hid 0 objects")
     drill = kept.script("drill.sh", "prove", kept.environment() | told | keys)
     said, _ = drill.communicate(timeout=120)
     assert drill.returncode == 0, said

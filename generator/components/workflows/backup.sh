@@ -99,8 +99,8 @@ record() {
   read -r client < <(mc --version)
   printf -v text '{"backup":%s,"source":%s,"target":%s,"objects":%d,"bytes":%d,"moving":%d,"sampled":%d,' \
     "$(quoted "$NAME")" "$(quoted "$SOURCE_BUCKET")" "$(quoted "$TARGET_BUCKET")" "$OBJECTS" "$BYTES" "$MOVING" "$SAMPLED"
-  printf -v text '%s"started":"%s","finished":"%s","client":%s,"listed":"%s"}' \
-    "$text" "$(date -d "@$SINCE" +%FT%TZ)" "$(date +%FT%TZ)" "$(quoted "$client")" "$LISTED"
+  printf -v text '%s"started":"%s","finished":"%s","client":%s,"listed":"%s","mayShrink":%d}' \
+    "$text" "$(date -d "@$SINCE" +%FT%TZ)" "$(date +%FT%TZ)" "$(quoted "$client")" "$LISTED" "$SHRINK_PERCENT"
   [[ $COMPARE_PERCENT == none ]] || text="${text%\}},\"compared\":$COMPARE_PERCENT}"
   write_record "$target/$records/$stamp.json" "$text"
 }

@@ -3,36 +3,53 @@
 # shellcheck shell=bash disable=SC2034,SC2154  # variables of who reads this, and for them
 records="_gen/backups/$NAME"
 
-# Sets stamp, of this backup's newest record, and newest, its key below `_gen/backups`; nothing when there is none, which is
-# not the same as one that cannot be read. Where this backup has none, newest is of another name: it was called otherwise.
-newest_record() {
-  local key one latest other=''
-  stamp='' newest='' latest=$(soon)
+# Sets stamp, of this backup's newest record, and recent, the keys below `_gen/backups` of that and of others of seven days,
+# the newest first; nothing when there is none, which is not the same as one that cannot be read. Where this backup has
+# none, recent is the newest of another name: it was called otherwise.
+recent_records() {
+  local key one latest week newest='' other=''
+  stamp='' recent=() latest=$(soon) week=$(date -d "@$(($(date +%s) - 7 * 86400))" +%Y%m%dT%H%M%SZ)
   list "$target/_gen/backups/" "$WORK/records"
   while IFS=$tab read -r key _; do
     one=${key##*/} one=${one%.json}
     if [[ $key == _* || $one > $latest ]]; then continue
-    elif [[ ${key%/*} == "$NAME" ]]; then stamp=$one
+    elif [[ ${key%/*} == "$NAME" ]]; then
+      [[ ! $stamp < $week ]] || recent=()
+      recent=("$key" "${recent[@]}") stamp=$one
     elif [[ $one > $other ]]; then other=$one newest=$key
     fi
   done <"$WORK/records"
-  [[ ! $stamp ]] || newest=$NAME/$stamp.json
+  [[ $stamp || ! $newest ]] || recent=("$newest")
 }
 
 shrunk() { (($1 * 100 < $2 * (100 - SHRINK_PERCENT))); }
 
+# Sets most_objects and most_bytes, of the records. What is older than a run that was let shrink further is not counted.
+largest() {  # place: reads recent
+  local lines one stray="$1/${recent[0]%/*} holds what is not a record of ours"
+  most_objects=0 most_bytes=0
+  mc cat "${recent[@]/#/$1/}" >"$WORK/recorded" || trouble "cannot read the records in $1/${recent[0]%/*}"
+  mapfile -t lines <"$WORK/recorded"
+  ((${#lines[@]} == ${#recent[@]})) || trouble "$stray"
+  for one in "${lines[@]}"; do
+    [[ $one =~ \"objects\":([0-9]+),\"bytes\":([0-9]+) ]] || trouble "$stray"
+    ((BASH_REMATCH[1] <= most_objects)) || most_objects=${BASH_REMATCH[1]}
+    ((BASH_REMATCH[2] <= most_bytes)) || most_bytes=${BASH_REMATCH[2]}
+    [[ ! $one =~ \"mayShrink\":([0-9]+) ]] || ((BASH_REMATCH[1] <= SHRINK_PERCENT)) || return 0
+  done
+}
+
 guard() {  # reads objects and bytes, of the source; sets stamp
-  local newest text before_objects before_bytes
-  newest_record
-  [[ $newest ]] || { say "no earlier record: this is the first backup"; return; }
-  text=$(mc cat "$target/_gen/backups/$newest") || trouble "cannot read $target/_gen/backups/$newest"
-  [[ $text =~ \"objects\":([0-9]+),\"bytes\":([0-9]+) ]] \
-    || trouble "$target/_gen/backups/$newest is not a record of ours"
-  before_objects=${BASH_REMATCH[1]} before_bytes=${BASH_REMATCH[2]}
-  say "last backup: $before_objects objects, $before_bytes bytes"
-  [[ ! $text =~ \"source\":\"([^\"]+)\" ]] || same_source "${BASH_REMATCH[1]}"
-  if shrunk "$objects" "$before_objects" || shrunk "$bytes" "$before_bytes"; then
-    verdict "the source shrank by more than $SHRINK_PERCENT %: look at it before it becomes the backup." \
+  local recent most_objects most_bytes newest
+  recent_records
+  ((${#recent[@]})) || { say "no earlier record: this is the first backup"; return; }
+  largest "$target/_gen/backups"
+  read -r newest <"$WORK/recorded"
+  say "the largest of ${#recent[@]} backups of the last days: $most_objects objects, $most_bytes bytes"
+  [[ ! $newest =~ \"source\":\"([^\"]+)\" ]] || same_source "${BASH_REMATCH[1]}"
+  if shrunk "$objects" "$most_objects" || shrunk "$bytes" "$most_bytes"; then
+    verdict "the source shrank by more than $SHRINK_PERCENT % since the largest backup of the last seven days" \
+      "($most_objects objects, $most_bytes bytes; now $objects and $bytes): look at it before it becomes the backup." \
       "If it is meant, submit this backup once with shrink-percent=100"
   fi
 }
