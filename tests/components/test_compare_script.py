@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bucketpair import Pair, await_ready
+from bucketpair import READ, Pair, await_ready
 from minioserver import ROOT_PASSWORD, ROOT_USER, Server, asked, certificates, program
 
 from generator.components.static import read_text
@@ -114,6 +114,21 @@ def test_what_is_missing_or_of_another_size_is_found_and_what_cannot_be_asked_is
     ):
         code, said = compare(pair, 100, **more)
         assert (code, word in said, "another" in said) == (1, True, False), said
+
+
+def test_an_object_that_may_not_be_asked_for_is_not_called_different(pair: Pair) -> None:
+    arn = f"arn:aws:s3:::{pair.copy}"
+    allow = {"Effect": "Allow", "Action": [*READ], "Resource": [arn, f"{arn}/*"]}
+    deny = {"Effect": "Deny", "Action": ["s3:GetObject"], "Resource": [f"{arn}/a/two"]}
+    policy = pair.folder / "policy.json"
+    policy.write_text(json.dumps({"Version": "2012-10-17", "Statement": [allow, deny]}))
+    pair.mc("admin", "user", "add", "target", pair.name, "a-secret-of-it")
+    pair.mc("admin", "policy", "create", "target", pair.name, str(policy))
+    pair.mc("admin", "policy", "attach", "target", pair.name, "--user", pair.name)
+    target = "RCLONE_CONFIG_TARGET"
+    keys = {f"{target}_ACCESS_KEY_ID": pair.name, f"{target}_SECRET_ACCESS_KEY": "a-secret-of-it"}
+    code, said = compare(pair, 100, **keys)
+    assert (code, "rclone could not compare all" in said) == (1, True), said
 
 
 @pytest.mark.parametrize("percent", ["0", "101", "a", "1,2"])

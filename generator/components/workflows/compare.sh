@@ -27,6 +27,8 @@ settled() { # file
         sort -T "$WORK" >"$1"
 }
 
+unknown() { trouble "rclone could not compare all: $(tail -n 2 "$WORK/said" | tr '\n' ' ')"; }
+
 # Each of these must be alike on both sides, unless it was written to or went while it was compared.
 alike() { # file of names, words for what differs, option of rclone check...
     names=$1 differs=$2
@@ -35,8 +37,9 @@ alike() { # file of names, words for what differs, option of rclone check...
     rclone check --one-way --combined "$WORK/report" "$@" "source:$SOURCE_BUCKET" "target:$TARGET_BUCKET" \
         >"$WORK/said" 2>&1 || code=$?
     # A folder that it cannot list is for rclone a folder that is empty, and it goes on.
-    if [ "$code" -gt 1 ] || grep -q '^! ' "$WORK/report" || grep -q 'error reading .* directory' "$WORK/said"; then
-        trouble "rclone could not compare all: $(tail -n 2 "$WORK/said" | tr '\n' ' ')"
+    if [ "$code" -gt 1 ] || grep -q '^! ' "$WORK/report" ||
+        grep -Eq 'error (reading .* directory|looking up .* object)' "$WORK/said"; then
+        unknown
     fi
     sed -n 's/^= //p' "$WORK/report" | sort -T "$WORK" >"$WORK/equal"
     sort -m "$names" "$WORK/equal" "$WORK/equal" | uniq -u >"$WORK/unlike"
@@ -44,6 +47,9 @@ alike() { # file of names, words for what differs, option of rclone check...
     settled "$WORK/again"
     sort -m "$WORK/unlike" "$WORK/again" | uniq -d >"$WORK/wrong"
     [ -s "$WORK/wrong" ] || return 0
+    # What it cannot ask for by name is for rclone not there; what is not there was found by the listing before.
+    sed -n 's/^+ //p' "$WORK/report" | sort -T "$WORK" >"$WORK/absent"
+    [ "$1" = --size-only ] || [ -z "$(sort -m "$WORK/wrong" "$WORK/absent" | uniq -d | head -n 1)" ] || unknown
     head -n 20 "$WORK/wrong" | sed "s/^/$differs: /" >&2
     verdict "rclone finds $(count "$WORK/wrong") objects in $TARGET_BUCKET that are not as in $SOURCE_BUCKET," \
         "the first is $(head -n 1 "$WORK/wrong")"
