@@ -291,6 +291,16 @@ def test_operations_that_failed_this_week(report: Report) -> None:
     assert "gen workflow logs node-removal-2 --namespace argo" in report.text
 
 
+def test_an_operation_that_took_weeks_failed_when_it_ended(report: Report) -> None:
+    long = site.workflow("driver-upgrade-1", "driver-upgrade", "2026-11-10T07:00:00Z", "Failed")
+    long["status"]["finishedAt"] = "2026-11-22T07:00:00Z"
+    report.cluster.lists[site.WORKFLOWS].append(long)
+    said = "operation driver-upgrade failed this week, at last: `exit code 2: the disk is full`"
+    assert report.needs() == [f"soon {said}"]
+    long["status"]["finishedAt"] = "2026-11-11T07:00:00Z"
+    assert report.needs() == []
+
+
 def test_alerts_that_fire(report: Report) -> None:
     report.answers.of["ALERTS"] = [
         ({"alertname": "KubePodCrashLooping", "severity": "warning", "namespace": "shop", "pod": str(number)}, 1)
