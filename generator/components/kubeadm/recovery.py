@@ -127,16 +127,20 @@ def _numbers(case: str, letters: Sequence[str]) -> Text:
 
 def _kept(cluster: Cluster) -> Text:
     ceph, backup = cluster.storage.ceph, cluster.kubernetes.etcd.backup
-    recipients = joined(Text(words.RECIPIENT, key=Word(one)) for one in cluster.site.escrow.recipients)
     return _prose(
         "kept",
         cluster=Word(cluster.name),
-        nobody=joined(()) if recipients else Text(words.NOBODY),
+        nobody=joined(()) if cluster.site.escrow.recipients else Text(words.NOBODY),
         snapshots=Text(words.SNAPSHOTS, place=_place(cluster)) if backup else Text(words.NO_SNAPSHOTS),
-        disks=_prose("disk-keys", recipients=recipients) if ceph and not _plain(cluster) and recipients else joined(()),
+        disks=_disk_keys(cluster) if ceph and cluster.site.escrow.recipients and not _plain(cluster) else joined(()),
         rotated=Text(words.ROTATED) if ceph else joined(()),
         names=Text(words.NAMES) if ceph else joined(()),
     )
+
+
+def _disk_keys(cluster: Cluster) -> Text:
+    recipients = (Text(words.RECIPIENT, key=Word(one)) for one in cluster.site.escrow.recipients)
+    return _prose("disk-keys", recipients=joined(recipients), osds=_osds(cluster))
 
 
 def _place(cluster: Cluster) -> Text:
@@ -180,6 +184,7 @@ def _with_snapshot(cluster: Cluster) -> Iterator[Step]:
         "control",
         nodes=_names(nodes),
         control=_addresses(nodes),
+        keep=_keep(cluster),
         enc=joined(()) if plain else Text(Template(" enc")),
         enc_file=joined(()) if plain else Text(Template(" /etc/kubernetes/enc/encryption.yaml")),
     )
@@ -215,17 +220,20 @@ def _anew(cluster: Cluster) -> Step:
         if ceph
         else Text(Template(".\n"))
     )
-    every, data = _addresses(cluster.machines), Word(cluster.kubernetes.etcd.data_dir)
     return _step(
         cluster,
         "C",
         "anew",
         cluster=Word(cluster.name),
-        every=every,
-        data=data,
+        every=_addresses(cluster.machines),
+        keep=_keep(cluster),
         adopt=adopt,
         claims=Text(words.CLAIMS) if ceph else joined(()),
     )
+
+
+def _keep(cluster: Cluster) -> Text:
+    return Text(words.KEEP, data=Word(cluster.kubernetes.etcd.data_dir))
 
 
 def _rook(cluster: Cluster) -> Word:
@@ -241,11 +249,15 @@ def _ceph(cluster: Cluster, ceph: Ceph) -> Step:
         "ceph",
         count=Word(ceph.monitors),
         majority=_majority(ceph),
-        osds=Word(sum(one.drive_count("ceph") for one in cluster.ceph_hosts)),
+        osds=_osds(cluster),
         rook=_rook(cluster),
         held=Text(words.HELD) if cluster.kubernetes.etcd.backup else joined(()),
         none=_prose("rebuild", image=image) if _plain(cluster) else Text(words.KEYS_LOST),
     )
+
+
+def _osds(cluster: Cluster) -> Word:
+    return Word(sum(one.drive_count("ceph") for one in cluster.ceph_hosts))
 
 
 def _minio(cluster: Cluster) -> Step:
@@ -267,8 +279,8 @@ def _gone(cluster: Cluster) -> Step:
     outside = sorted(one.name for one in cluster.all_backups if elsewhere(cluster, one))
     names = joined(map(Word, outside), ", ")
     said = Text(words.OUTSIDE, names=names) if outside else Text(words.NO_OUTSIDE, cluster=Word(cluster.name))
-    but = Text(words.LOOP_BUT) if cluster.storage.ceph else joined(())
-    return _step(cluster, "D", "gone", cluster=Word(cluster.name), elsewhere=said, but=but)
+    but = words.LOOP_BUT if cluster.storage.ceph else Template("")
+    return _step(cluster, "D", "gone", cluster=Word(cluster.name), elsewhere=said, but=Text(but))
 
 
 def _lines(cluster: Cluster) -> Iterator[Text]:

@@ -46,6 +46,12 @@ ROOK_BEFORE = Template("`/root/rook-before`, ")
 WIPE = Template("""\
  Ceph is nothing without
 `/var/lib/rook` of {hosts} and the Secret rook-ceph-mon.""")
+KEEP = Template(
+    "if [ -d {data}/member ] && [ ! -e etcd-before ]; then systemctl stop kubelet && crictl ps --quiet --name "
+    '"^etcd$" | xargs --no-run-if-empty crictl stop && rm -rf etcd-part && cp -a {data} etcd-part && '
+    "mv etcd-part etcd-before; fi && "
+)
+"""Etcd's data, which `kubeadm reset` removes: copied once, and whole, while nobody writes it."""
 SNAPSHOTS = Template("""\
  Snapshots of etcd go by themselves to {place};
 a copy of one outside the site now and then is worth its room.""")
