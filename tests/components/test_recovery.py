@@ -15,10 +15,21 @@ from generator.cli import cli as gen
 from generator.components import compose
 from generator.components.kubeadm.recovery import recovery_files
 from generator.components.kubeadm.steps import steps as installation
+from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
 from generator.model.secret_store import Escrow
 from generator.model.storage import Encryption
 
+VOLUME = VolumeBackup(
+    name="vision-home",
+    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
+    target=BackupTarget(bucket="backups"),
+    schedule="0 21 * * *",
+    size=Quantity.parse("2Ti"),
+    daily_change=Quantity.parse("50Gi"),
+    user=1000,
+)
 CLUSTERS = ("ml50", "a30-bench", "gpu-serving")
 
 
@@ -85,7 +96,9 @@ def test_each_command_of_gen_is_one_with_those_options(name: str) -> None:
         parsed(words)
 
 
-def test_each_operation_is_one_of_the_cluster(ml50: Cluster) -> None:
+@pytest.mark.parametrize("claims", [(), (VOLUME,)])
+def test_each_operation_is_one_of_the_cluster(claims: tuple[VolumeBackup, ...], ml50: Cluster) -> None:
+    ml50 = structs.replace(ml50, volume_backups=claims)
     named = re.findall(r"gen workflow submit (\S+)", page(ml50))
     schedules = {
         one["metadata"]["name"]
@@ -93,7 +106,7 @@ def test_each_operation_is_one_of_the_cluster(ml50: Cluster) -> None:
         for one in (*component.base, *component.objects)
         if one["kind"] == "CronWorkflow"
     }
-    assert len(named) == 4
+    assert len(named) == 6 + len(claims)
     assert {*named} <= schedules
 
 
@@ -259,6 +272,22 @@ def test_counts_are_those_of_the_cluster(ml50: Cluster) -> None:
     assert "Backups that lie outside it: models." in found["The site is gone"].text
     inside = steps(structs.replace(ml50, backups=ml50.ceph_backups))
     assert "**No backup of ml50 lies outside it**" in inside["The site is gone"].text
+
+
+def test_what_lay_in_the_site_is_promised_to_nobody_who_lost_it(ml50: Cluster) -> None:
+    """In case D: a restore and a drill of such a backup would find nothing."""
+    told = steps(ml50)["What is older than it should be"].text.splitlines()
+    lines = [re.sub("[*`]", "", one) for one in told if one.startswith("- ")]
+    within = "; not in case D, for its backup was in the site."
+    assert [(one.split(",")[0], one.endswith(within)) for one in lines] == [
+        ("- Bucket of Ceph", True),
+        ("- Bucket of Ceph", True),
+        ("- Bucket of MinIO", False),
+        ("- Zabbix", True),
+    ]
+    first, every = steps(ml50)["Try it, and keep it again"].blocks
+    assert re.findall(r"submit (\S+)", first) == ["backup-datasets", "backup-checkpoints"]
+    assert "drill-models" in every
 
 
 def test_a_step_is_what_the_helper_says() -> None:

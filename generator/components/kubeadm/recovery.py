@@ -6,12 +6,12 @@ from typing import TypeAlias
 from generator.components.argo_workflows import NAMESPACE as WORKFLOWS
 from generator.components.ceph_cluster.versions import VERSIONS as CEPH
 from generator.components.kubeadm import recovery_words as words
+from generator.components.kubeadm.recovery_data import first_backups, lines, runs
 from generator.components.minio.layout import layout_of
 from generator.components.node_text import Escaped, NodeSet, Place, Template, Text, Word, joined, static, template
 from generator.components.rook_ceph import NAMESPACE as ROOK_NAMESPACE
 from generator.components.rook_ceph import VERSIONS as ROOK
 from generator.components.workflows.targets import elsewhere
-from generator.model.backup import ETCD, ZABBIX
 from generator.model.cluster import Cluster
 from generator.model.node_sets import node_set
 from generator.model.nodes import Machine
@@ -62,7 +62,7 @@ def _steps(cluster: Cluster) -> Iterator[Step]:
         release = joined(_scaled(of, 1) for of in reversed([*_acting(cluster)]) if of != OF_ROOK)
         yield _step(cluster, "AB", "argo-cd", cluster=Word(cluster.name), release=release)
     yield _gone(cluster)
-    yield _step(cluster, "ABCD", "data", cluster=Word(cluster.name), lines=joined(_lines(cluster)))
+    yield _step(cluster, "ABCD", "data", cluster=Word(cluster.name), lines=lines(cluster))
     yield _last(cluster)
 
 
@@ -283,22 +283,8 @@ def _gone(cluster: Cluster) -> Step:
     return _step(cluster, "D", "gone", cluster=Word(cluster.name), elsewhere=said, but=Text(but))
 
 
-def _lines(cluster: Cluster) -> Iterator[Text]:
-    """Yield what brings data back, for each backup that is declared."""
-    name = Word(cluster.name)
-    yield from (Text(words.LINES["bucket"], name=Word(one.name), cluster=name) for one in cluster.backups)
-    yield from (Text(words.LINES["volume"], name=Word(one.name), cluster=name) for one in cluster.volume_backups)
-    if any(one.name == ZABBIX for one in cluster.all_backups):
-        yield Text(words.LINES["zabbix"])
-    if not (cluster.backups or cluster.volume_backups):
-        yield Text(words.LINES[""])
-
-
 def _last(cluster: Cluster) -> Step:
-    tried = [one.name for one in cluster.backups] + [one.name for one in cluster.volume_backups]
-    every = [f"backup-{ETCD}"] if cluster.kubernetes.etcd.backup else []
-    every += [f"drill-{name}" for name in tried]
-    runs = (Text(words.RUN, name=Word(name), cluster=Word(cluster.name)) for name in every)
     held = Text(words.PLAIN, nodes=_names(cluster.control_plane)) if cluster.kubernetes.etcd.backup else joined(())
     rook = Text(words.ROOK_BEFORE) if cluster.storage.ceph else joined(())
-    return _step(cluster, "ABCD", "last", cluster=Word(cluster.name), commands=joined(runs), plain=held, rook=rook)
+    told = {"first": first_backups(cluster), "commands": runs(cluster), "plain": held, "rook": rook}
+    return _step(cluster, "ABCD", "last", cluster=Word(cluster.name), **told)
