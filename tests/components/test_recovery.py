@@ -258,6 +258,7 @@ def test_nothing_is_spoken_of_that_the_cluster_has_not(ml50: Cluster) -> None:
         assert words not in page(load("a30-bench")), words
     nobody = structs.replace(ml50.site, escrow=Escrow())
     assert "site.escrow.recipients` names nobody" in page(structs.replace(ml50, site=nobody))
+    assert "age --recipient PUBLIC-KEY --output dm-crypt.age" in page(structs.replace(ml50, site=nobody))
     plain = structs.replace(ml50, kubernetes=structs.replace(ml50.kubernetes, encryption="none"))
     assert "lists 4 files" in page(plain)
     (_, bring, _) = steps(plain)["Control-plane machines"].blocks

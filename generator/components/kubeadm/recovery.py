@@ -132,15 +132,16 @@ def _kept(cluster: Cluster) -> Text:
         cluster=Word(cluster.name),
         nobody=joined(()) if cluster.site.escrow.recipients else Text(words.NOBODY),
         snapshots=Text(words.SNAPSHOTS, place=_place(cluster)) if backup else Text(words.NO_SNAPSHOTS),
-        disks=_disk_keys(cluster) if ceph and cluster.site.escrow.recipients and not _plain(cluster) else joined(()),
+        disks=_disk_keys(cluster) if ceph and not _plain(cluster) else joined(()),
         rotated=Text(words.ROTATED) if ceph else joined(()),
         names=Text(words.NAMES) if ceph else joined(()),
     )
 
 
 def _disk_keys(cluster: Cluster) -> Text:
-    recipients = (Text(words.RECIPIENT, key=Word(one)) for one in cluster.site.escrow.recipients)
-    return _prose("disk-keys", recipients=joined(recipients), osds=_osds(cluster))
+    keys = cluster.site.escrow.recipients or ("PUBLIC-KEY",)
+    recipients = joined(Text(words.RECIPIENT, key=Word(one)) for one in keys)
+    return _prose("disk-keys", recipients=recipients, osds=_osds(cluster))
 
 
 def _place(cluster: Cluster) -> Text:
