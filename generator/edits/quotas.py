@@ -54,6 +54,8 @@ def _raised(cluster: Cluster, pool: str, quota: Quota, count: int) -> Iterator[t
         yield "gpus", (quota.gpus or 0) + count
         return
     yield "cpus", (quota.cpus or 0) + count
+    if quota.cpus is not None and quota.memory is None:
+        return  # it follows the CPUs
     each = there.memory * 1000 // there.milli_cpu if there.milli_cpu else 0
     had = quota.memory.value if quota.memory else 0
     yield "memory", str(Quantity.of((had + count * each) // GIB * GIB, binary=True))

@@ -67,6 +67,14 @@ def test_a_team_is_given_more_of_a_pool(place: Path) -> None:
     assert text(place) == after.replace("        cpu: {cpus: 400, memory: 3Ti}\n", more, 1)
 
 
+def test_memory_that_follows_the_cpus_goes_on_to_follow_them(place: Path) -> None:
+    """A number in its place would be all that the team has."""
+    follows = text(place).replace("        cpu: {cpus: 400, memory: 3Ti}\n", "        cpu: {cpus: 400}\n", 1)
+    (place / FILE).write_text(follows)
+    assert gen(place, "pool", "quota", "cpu", "vision=10") == 0
+    assert text(place) == follows.replace("        cpu: {cpus: 400}\n", "        cpu: {cpus: 410}\n", 1)
+
+
 def test_a_dry_run_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = text(place)
     assert gen(place, "node", "add", "gpu-[16-18]", "--like", "gpu-15", "--dry-run") == 1

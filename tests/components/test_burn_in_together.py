@@ -1,5 +1,6 @@
 """GPUs that a burn-in tries together: what its pods find, and when a machine is another one than the file says."""
 
+import importlib
 import json
 import os
 import stat
@@ -14,7 +15,6 @@ from acceptanceoutputs import nccl
 
 from generator.components.node_operations.facts import hardware, of_pool
 from generator.components.node_operations.templates import scripts
-from generator.components.static import read_text
 from generator.model.cluster import Cluster
 
 WANTED = {"gpus": 8, "pods": 2, "hcas": ["mlx5_0", "mlx5_1"], "infiniband": True, "gbytes": 80.0}
@@ -98,17 +98,33 @@ def test_gpus_are_tried_together_where_acceptance_has_an_image(ml50: Cluster) ->
     assert {*found} | {"gpus", "pods"} == {*WANTED, "env", "image"}
 
 
+def step(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> ModuleType:
+    """Return a script of the steps, with those beside it; none of them is known after the test."""
+    for file, text in scripts()["data"].items():
+        (folder / file).write_text(text)
+        monkeypatch.setitem(sys.modules, file.removesuffix(".py"), ModuleType("unknown"))
+        del sys.modules[file.removesuffix(".py")]
+    monkeypatch.syspath_prepend(folder)
+    return importlib.import_module(name)
+
+
 @pytest.fixture
 def likeness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    for name in ("likeness.py", "api.py"):
-        (tmp_path / name).write_text(read_text(f"node_operations/{name}.txt"))
-    monkeypatch.syspath_prepend(tmp_path)
-    for name in ("likeness", "api"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import likeness  # type: ignore[import-not-found]
+    return step("likeness", monkeypatch, tmp_path)
 
-    made: ModuleType = likeness
-    return made
+
+@pytest.mark.parametrize("tried", [0, 16, 126, 506, 2030])
+def test_memory_that_is_tried_leaves_room_for_the_kernels_tables_of_it(
+    tried: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """8 bytes of each page of 4 KiB where it is mapped, 9 where it is kept; and half a GiB for 32 processes."""
+    monkeypatch.setenv("BURN_IN_SECONDS", "60")
+    trying = step("trying", monkeypatch, tmp_path)
+    wanted = {"burn-in": {}, "expected": {"disks": 0, "memory": tried}}
+    (container,) = trying.job_of(wanted, "gpu-01", "x")["spec"]["template"]["spec"]["containers"]
+    resources = container["resources"]
+    assert resources["limits"]["memory"] == resources["requests"]["memory"]
+    assert int(resources["limits"]["memory"].removesuffix("Gi")) >= tried * (1 + 17 / 4096) + 0.5
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,21 @@ from generator.cli import cli as gen
 from generator.components import compose
 from generator.components.kubeadm.recovery import recovery_files
 from generator.components.kubeadm.steps import steps as installation
+from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
 from generator.model.secret_store import Escrow
 from generator.model.storage import Encryption
 
+VOLUME = VolumeBackup(
+    name="vision-home",
+    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
+    target=BackupTarget(bucket="backups"),
+    schedule="0 21 * * *",
+    size=Quantity.parse("2Ti"),
+    daily_change=Quantity.parse("50Gi"),
+    user=1000,
+)
 CLUSTERS = ("ml50", "a30-bench", "gpu-serving")
 
 
@@ -85,7 +96,9 @@ def test_each_command_of_gen_is_one_with_those_options(name: str) -> None:
         parsed(words)
 
 
-def test_each_operation_is_one_of_the_cluster(ml50: Cluster) -> None:
+@pytest.mark.parametrize("claims", [(), (VOLUME,)])
+def test_each_operation_is_one_of_the_cluster(claims: tuple[VolumeBackup, ...], ml50: Cluster) -> None:
+    ml50 = structs.replace(ml50, volume_backups=claims)
     named = re.findall(r"gen workflow submit (\S+)", page(ml50))
     schedules = {
         one["metadata"]["name"]
@@ -93,7 +106,7 @@ def test_each_operation_is_one_of_the_cluster(ml50: Cluster) -> None:
         for one in (*component.base, *component.objects)
         if one["kind"] == "CronWorkflow"
     }
-    assert len(named) == 4
+    assert len(named) == 6 + len(claims)
     assert {*named} <= schedules
 
 
@@ -158,23 +171,41 @@ def test_every_worker_stops_what_acts_and_says_where_that_failed(ml50: Cluster, 
     ]
 
 
+def machine(folder: Path, block: str) -> str:
+    """Return a block for a machine that has data of etcd, where all is in a folder."""
+    (folder / "etcd/member").mkdir(parents=True)
+    (folder / "etcd/member/db").write_text("all of it")
+    (folder / "root/etcd-part").mkdir(parents=True)
+    (folder / "root/etcd-part/half").write_text("of a run that was killed")
+    (folder / "tools").mkdir()
+    return block.replace("/var/lib/etcd", str(folder / "etcd")).replace("cd /root", f"cd {folder}/root")
+
+
 @pytest.mark.parametrize("mounted", [1, 0])
 def test_no_machine_is_reset_while_something_is_mounted_for_a_pod(mounted: int, ml50: Cluster, tmp_path: Path) -> None:
     ml50 = few(ml50)
     mounts = tmp_path / "mounts"
     mounts.write_text("/dev/sda / xfs rw 0 0\n" + "/dev/rbd0 /var/lib/kubelet/pods/x xfs rw 0 0\n" * mounted)
-    (tmp_path / "etcd/member").mkdir(parents=True)
-    (tmp_path / "etcd/member/db").write_text("all of it")
-    (tmp_path / "root").mkdir()
-    block = steps(ml50)["Without a snapshot"].blocks[0].replace("/proc/mounts", str(mounts))
-    block = block.replace("/var/lib/etcd", str(tmp_path / "etcd")).replace("cd /root", f"cd {tmp_path}/root")
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    said, told = tried(tools, block)
+    block = machine(tmp_path, steps(ml50)["Without a snapshot"].blocks[0].replace("/proc/mounts", str(mounts)))
+    said, told = tried(tmp_path / "tools", block)
     reset = [one for one in told if one == "kubeadm reset --force"]
+    # Who had to disable it may have files of before, which Ansible then leaves alone.
+    assert told.count("systemctl enable kubelet") == len(reset)
     assert len(reset) == (0 if mounted else len(ml50.machines) - 1)
     assert said.count("once more") == (len(ml50.machines) - 1 if mounted else 0)
     assert (tmp_path / "root/etcd-before/member/db").exists() == (not mounted)
+
+
+def test_what_a_member_of_etcd_held_is_copied_once_while_nobody_writes_it(ml50: Cluster, tmp_path: Path) -> None:
+    """A reset removes it, and it may be newer than any snapshot."""
+    block = machine(tmp_path, steps(ml50)["Control-plane machines"].blocks[0])
+    stopped = ["systemctl stop kubelet", "crictl ps --quiet --name ^etcd$", "crictl stop id-of-^etcd$"]
+    assert tried(tmp_path / "tools", block)[1] == [*stopped, "kubeadm reset --force"]
+    (tmp_path / "etcd/member/db").write_text("of the next one")
+    assert tried(tmp_path / "tools", block)[1][4:] == ["kubeadm reset --force"]
+    kept = [one for one in (tmp_path / "root").rglob("*") if one.is_file()]
+    assert kept == [tmp_path / "root/etcd-before/member/db"]
+    assert kept[0].read_text() == "all of it"
 
 
 def test_the_data_of_monitors_is_copied_once_and_whole(ml50: Cluster, tmp_path: Path) -> None:
@@ -195,6 +226,25 @@ def test_the_data_of_monitors_is_copied_once_and_whole(ml50: Cluster, tmp_path: 
     assert (root / "rook-before/mon-a/data/store").read_text() == "first"
 
 
+@pytest.mark.parametrize("said", ["exit 1", "echo '{}'", """printf '{\\n"dm-crypt/osd/%s/luks": "x"}\\n' 1 2"""])
+def test_keys_of_disks_that_are_kept_outlive_a_ceph_that_does_not_answer(
+    said: str, ml50: Cluster, tmp_path: Path
+) -> None:
+    (block,) = [one for one in steps(ml50)["Before it is needed"].blocks if "dm-crypt" in one]
+    (tmp_path / "kubectl").write_text(f"#!/bin/sh\n{said}\n")
+    # As age does: the file is there, and empty, as soon as it begins.
+    (tmp_path / "age").write_text('#!/bin/sh\nfor file; do :; done\ncat >"$file"\n')
+    for name in ("kubectl", "age"):
+        (tmp_path / name).chmod(0o755)
+    kept = tmp_path / "dm-crypt.age"
+    kept.write_text("of before")
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", block], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == ("2\n" if "luks" in said else "0\n")
+    assert kept.read_text().count("luks") == (2 if "luks" in said else 0)
+    assert (kept.read_text() == "of before") == ("luks" not in said)
+
+
 def test_encrypted_disks_are_promised_nothing(ml50: Cluster) -> None:
     assert [*recovery_files(ml50)] == ["recovery/README.md"]
     assert "config-key dump dm-crypt" in page(ml50)
@@ -210,9 +260,10 @@ def test_nothing_is_spoken_of_that_the_cluster_has_not(ml50: Cluster) -> None:
         assert words not in page(load("a30-bench")), words
     nobody = structs.replace(ml50.site, escrow=Escrow())
     assert "site.escrow.recipients` names nobody" in page(structs.replace(ml50, site=nobody))
+    assert "age --recipient PUBLIC-KEY --output dm-crypt.age" in page(structs.replace(ml50, site=nobody))
     plain = structs.replace(ml50, kubernetes=structs.replace(ml50.kubernetes, encryption="none"))
     assert "lists 4 files" in page(plain)
-    (bring, _) = steps(plain)["Control-plane machines"].blocks
+    (_, bring, _) = steps(plain)["Control-plane machines"].blocks
     assert "enc" not in bring.replace("escrow", "")
 
 
@@ -224,6 +275,22 @@ def test_counts_are_those_of_the_cluster(ml50: Cluster) -> None:
     assert "Backups that lie outside it: models." in found["The site is gone"].text
     inside = steps(structs.replace(ml50, backups=ml50.ceph_backups))
     assert "**No backup of ml50 lies outside it**" in inside["The site is gone"].text
+
+
+def test_what_lay_in_the_site_is_promised_to_nobody_who_lost_it(ml50: Cluster) -> None:
+    """In case D: a restore and a drill of such a backup would find nothing."""
+    told = steps(ml50)["What is older than it should be"].text.splitlines()
+    lines = [re.sub("[*`]", "", one) for one in told if one.startswith("- ")]
+    within = "; not in case D, for its backup was in the site."
+    assert [(one.split(",")[0], one.endswith(within)) for one in lines] == [
+        ("- Bucket of Ceph", True),
+        ("- Bucket of Ceph", True),
+        ("- Bucket of MinIO", False),
+        ("- Zabbix", True),
+    ]
+    first, every = steps(ml50)["Try it, and keep it again"].blocks
+    assert re.findall(r"submit (\S+)", first) == ["backup-datasets", "backup-checkpoints"]
+    assert "drill-models" in every
 
 
 def test_a_step_is_what_the_helper_says() -> None:

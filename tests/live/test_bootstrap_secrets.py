@@ -331,18 +331,46 @@ def test_the_newest_copy_is_of_what_the_cluster_has_where_somebody_was_faster(fa
     assert copies(person)[-1]["data"] == cluster.get("Secret", "key", "backup")["data"] == faster["data"]
 
 
-def test_the_documented_command_takes_the_last_copy_of_one_secret(fake: Fake) -> None:
-    _, person = fake
+def keep(person: Person, place: str, value: str) -> None:
     assert person.escrow
-    for place, value in (("backup/key", "old"), ("a/key", "other"), ("backup/key", "new"), ("backup/keys", "more")):
-        namespace, name = place.split("/")
-        one = {"metadata": {"namespace": namespace, "name": name}, "data": {"password": value}}
-        escrow.append(person.escrow, person.cluster, one)
+    namespace, name = place.split("/")
+    one = {"metadata": {"namespace": namespace, "name": name}, "data": {"password": value}}
+    escrow.append(person.escrow, person.cluster, one)
+
+
+def taken(person: Person) -> dict[str, str]:
+    """Return the data of `backup/key` as the documented command takes it from the file."""
     text = (ROOT / "docs/live.md").read_text()
     (command,) = re.findall(r"^awk .*?escrow\.age", text, re.MULTILINE | re.DOTALL)
     mine = command.replace("minio/minio-kms of cluster ml50,", f"backup/key of cluster {person.cluster.name},")
     done = subprocess.run(["sh", "-c", mine.replace("escrow.age", str(person.escrow))], capture_output=True, check=True)
-    assert json.loads(decrypt(done.stdout, [person.identity]))["data"] == {"password": "new"}
+    found: dict[str, str] = json.loads(decrypt(done.stdout, [person.identity]))["data"]
+    return found
+
+
+def test_the_documented_command_takes_the_last_copy_of_one_secret(fake: Fake) -> None:
+    _, person = fake
+    for place, value in (("backup/key", "old"), ("a/key", "other"), ("backup/key", "new"), ("backup/keys", "more")):
+        keep(person, place, value)
+    assert taken(person) == {"password": "new"}
+
+
+@pytest.mark.parametrize("kept", [0.2, 0.9, 0.995])
+def test_a_copy_whose_writing_was_cut_short_counts_as_none(kept: float, fake: Fake) -> None:
+    """As by a disk that was full."""
+    _, person = fake
+    assert person.escrow
+    keep(person, "backup/key", "old")
+    before = person.escrow.read_bytes()
+    keep(person, "backup/other", "x")
+    whole = person.escrow.read_bytes()[len(before) :]
+    person.escrow.write_bytes(before + whole[: int(len(whole) * kept)])
+    assert escrow.recorded(person.escrow, person.cluster) == {"backup/key"}
+    keep(person, "backup/key", "new")
+    assert escrow.recorded(person.escrow, person.cluster) == {"backup/key"}
+    assert taken(person) == {"password": "new"}
+    person.escrow.write_bytes(person.escrow.read_bytes()[:-40])
+    assert taken(person) == {"password": "old"}
 
 
 @pytest.mark.parametrize("lost", ["the copy", "the note", "neither"])

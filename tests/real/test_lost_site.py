@@ -268,9 +268,9 @@ def test_a_lost_control_plane_comes_back_from_its_snapshot(tmp_path: Path) -> No
         assert sorted(names) == [
             "enc/encryption.yaml", "pki/ca.key", "pki/etcd/ca.key", "pki/front-proxy-ca.key", "pki/sa.key"
         ]  # fmt: skip
-        person.types("Control-plane machines", 0)
+        person.types("Control-plane machines", 1)
         assert not (machine.root / "root/keys.tar").exists()
-        assert re.fullmatch("[0-9a-f]{64}  -\n", person.types("Control-plane machines", 1))
+        assert re.fullmatch("[0-9a-f]{64}  -\n", person.types("Control-plane machines", 2))
         authority = (machine.pki.parent / "ca.crt").read_bytes()
         said = certificates(machine, "ca", "apiserver", "etcd-ca", "sa")
         assert said.count("existing") >= 3, said

@@ -6,12 +6,12 @@ from typing import TypeAlias
 from generator.components.argo_workflows import NAMESPACE as WORKFLOWS
 from generator.components.ceph_cluster.versions import VERSIONS as CEPH
 from generator.components.kubeadm import recovery_words as words
+from generator.components.kubeadm.recovery_data import first_backups, lines, runs
 from generator.components.minio.layout import layout_of
 from generator.components.node_text import Escaped, NodeSet, Place, Template, Text, Word, joined, static, template
 from generator.components.rook_ceph import NAMESPACE as ROOK_NAMESPACE
 from generator.components.rook_ceph import VERSIONS as ROOK
 from generator.components.workflows.targets import elsewhere
-from generator.model.backup import ETCD, ZABBIX
 from generator.model.cluster import Cluster
 from generator.model.node_sets import node_set
 from generator.model.nodes import Machine
@@ -62,7 +62,7 @@ def _steps(cluster: Cluster) -> Iterator[Step]:
         release = joined(_scaled(of, 1) for of in reversed([*_acting(cluster)]) if of != OF_ROOK)
         yield _step(cluster, "AB", "argo-cd", cluster=Word(cluster.name), release=release)
     yield _gone(cluster)
-    yield _step(cluster, "ABCD", "data", cluster=Word(cluster.name), lines=joined(_lines(cluster)))
+    yield _step(cluster, "ABCD", "data", cluster=Word(cluster.name), lines=lines(cluster))
     yield _last(cluster)
 
 
@@ -127,16 +127,21 @@ def _numbers(case: str, letters: Sequence[str]) -> Text:
 
 def _kept(cluster: Cluster) -> Text:
     ceph, backup = cluster.storage.ceph, cluster.kubernetes.etcd.backup
-    recipients = joined(Text(words.RECIPIENT, key=Word(one)) for one in cluster.site.escrow.recipients)
     return _prose(
         "kept",
         cluster=Word(cluster.name),
-        nobody=joined(()) if recipients else Text(words.NOBODY),
+        nobody=joined(()) if cluster.site.escrow.recipients else Text(words.NOBODY),
         snapshots=Text(words.SNAPSHOTS, place=_place(cluster)) if backup else Text(words.NO_SNAPSHOTS),
-        disks=_prose("disk-keys", recipients=recipients) if ceph and not _plain(cluster) and recipients else joined(()),
+        disks=_disk_keys(cluster) if ceph and not _plain(cluster) else joined(()),
         rotated=Text(words.ROTATED) if ceph else joined(()),
         names=Text(words.NAMES) if ceph else joined(()),
     )
+
+
+def _disk_keys(cluster: Cluster) -> Text:
+    keys = cluster.site.escrow.recipients or ("PUBLIC-KEY",)
+    recipients = joined(Text(words.RECIPIENT, key=Word(one)) for one in keys)
+    return _prose("disk-keys", recipients=recipients, osds=_osds(cluster))
 
 
 def _place(cluster: Cluster) -> Text:
@@ -180,6 +185,7 @@ def _with_snapshot(cluster: Cluster) -> Iterator[Step]:
         "control",
         nodes=_names(nodes),
         control=_addresses(nodes),
+        keep=_keep(cluster),
         enc=joined(()) if plain else Text(Template(" enc")),
         enc_file=joined(()) if plain else Text(Template(" /etc/kubernetes/enc/encryption.yaml")),
     )
@@ -215,17 +221,20 @@ def _anew(cluster: Cluster) -> Step:
         if ceph
         else Text(Template(".\n"))
     )
-    every, data = _addresses(cluster.machines), Word(cluster.kubernetes.etcd.data_dir)
     return _step(
         cluster,
         "C",
         "anew",
         cluster=Word(cluster.name),
-        every=every,
-        data=data,
+        every=_addresses(cluster.machines),
+        keep=_keep(cluster),
         adopt=adopt,
         claims=Text(words.CLAIMS) if ceph else joined(()),
     )
+
+
+def _keep(cluster: Cluster) -> Text:
+    return Text(words.KEEP, data=Word(cluster.kubernetes.etcd.data_dir))
 
 
 def _rook(cluster: Cluster) -> Word:
@@ -241,11 +250,15 @@ def _ceph(cluster: Cluster, ceph: Ceph) -> Step:
         "ceph",
         count=Word(ceph.monitors),
         majority=_majority(ceph),
-        osds=Word(sum(one.drive_count("ceph") for one in cluster.ceph_hosts)),
+        osds=_osds(cluster),
         rook=_rook(cluster),
         held=Text(words.HELD) if cluster.kubernetes.etcd.backup else joined(()),
         none=_prose("rebuild", image=image) if _plain(cluster) else Text(words.KEYS_LOST),
     )
+
+
+def _osds(cluster: Cluster) -> Word:
+    return Word(sum(one.drive_count("ceph") for one in cluster.ceph_hosts))
 
 
 def _minio(cluster: Cluster) -> Step:
@@ -267,26 +280,12 @@ def _gone(cluster: Cluster) -> Step:
     outside = sorted(one.name for one in cluster.all_backups if elsewhere(cluster, one))
     names = joined(map(Word, outside), ", ")
     said = Text(words.OUTSIDE, names=names) if outside else Text(words.NO_OUTSIDE, cluster=Word(cluster.name))
-    but = Text(words.LOOP_BUT) if cluster.storage.ceph else joined(())
-    return _step(cluster, "D", "gone", cluster=Word(cluster.name), elsewhere=said, but=but)
-
-
-def _lines(cluster: Cluster) -> Iterator[Text]:
-    """Yield what brings data back, for each backup that is declared."""
-    name = Word(cluster.name)
-    yield from (Text(words.LINES["bucket"], name=Word(one.name), cluster=name) for one in cluster.backups)
-    yield from (Text(words.LINES["volume"], name=Word(one.name), cluster=name) for one in cluster.volume_backups)
-    if any(one.name == ZABBIX for one in cluster.all_backups):
-        yield Text(words.LINES["zabbix"])
-    if not (cluster.backups or cluster.volume_backups):
-        yield Text(words.LINES[""])
+    but = words.LOOP_BUT if cluster.storage.ceph else Template("")
+    return _step(cluster, "D", "gone", cluster=Word(cluster.name), elsewhere=said, but=Text(but))
 
 
 def _last(cluster: Cluster) -> Step:
-    tried = [one.name for one in cluster.backups] + [one.name for one in cluster.volume_backups]
-    every = [f"backup-{ETCD}"] if cluster.kubernetes.etcd.backup else []
-    every += [f"drill-{name}" for name in tried]
-    runs = (Text(words.RUN, name=Word(name), cluster=Word(cluster.name)) for name in every)
     held = Text(words.PLAIN, nodes=_names(cluster.control_plane)) if cluster.kubernetes.etcd.backup else joined(())
     rook = Text(words.ROOK_BEFORE) if cluster.storage.ceph else joined(())
-    return _step(cluster, "ABCD", "last", cluster=Word(cluster.name), commands=joined(runs), plain=held, rook=rook)
+    told = {"first": first_backups(cluster), "commands": runs(cluster), "plain": held, "rook": rook}
+    return _step(cluster, "ABCD", "last", cluster=Word(cluster.name), **told)

@@ -46,6 +46,12 @@ ROOK_BEFORE = Template("`/root/rook-before`, ")
 WIPE = Template("""\
  Ceph is nothing without
 `/var/lib/rook` of {hosts} and the Secret rook-ceph-mon.""")
+KEEP = Template(
+    "if [ -d {data}/member ] && [ ! -e etcd-before ]; then systemctl stop kubelet && crictl ps --quiet --name "
+    '"^etcd$" | xargs --no-run-if-empty crictl stop && rm -rf etcd-part && cp -a {data} etcd-part && '
+    "mv etcd-part etcd-before; fi && "
+)
+"""Etcd's data, which `kubeadm reset` removes: copied once, and whole, while nobody writes it."""
 SNAPSHOTS = Template("""\
  Snapshots of etcd go by themselves to {place};
 a copy of one outside the site now and then is worth its room.""")
@@ -82,14 +88,24 @@ LOOP_BUT = Template("""\
    for disks that are gone""")
 LINES = {
     "bucket": Template(
-        "- Bucket of Ceph, where it is empty: `gen restore {name} --cluster {cluster}`, and with `--switch all` once "
-        "you have looked.\n"
+        "- Bucket of {store}, where it is empty: `gen restore {name} --cluster {cluster}`, and with `--switch all` "
+        "once you have looked{inside}.\n"
     ),
-    "volume": Template("- Claim of a team, where it is empty: `gen restore {name} --cluster {cluster}`.\n"),
-    "zabbix": Template("- Zabbix, where its database is empty: docs/operations.md, Zabbix's database.\n"),
+    "volume": Template("- Claim of a team, where it is empty: `gen restore {name} --cluster {cluster}`{inside}.\n"),
+    "zabbix": Template("- Zabbix, where its database is empty: docs/operations.md, Zabbix's database{inside}.\n"),
     "": Template("- No bucket and no claim has a backup here.\n"),
 }
+INSIDE = Template("; not in case D, for its backup was in the site")
 RUN = Template("gen workflow submit {name} --cluster {cluster} --watch\n")
+FIRST_OF_CLAIMS = Template(
+    "In case D the drill of a claim finds nothing before its first backup, which comes by its schedule.\n"
+)
+FIRST_BACKUPS = Template("""\
+In case D what was backed up within the site has no backup yet, and a drill of it nothing to bring back. There, before:
+```sh
+{runs}```
+In every case:
+""")
 RECIPIENT = Template(" --recipient {key}")
 OUTSIDE = Template("Backups that lie outside it: {names}.\n")
 NO_OUTSIDE = Template("""\

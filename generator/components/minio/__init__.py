@@ -64,9 +64,10 @@ def secrets(cluster: Cluster, objects: Objects) -> tuple[Secret, ...]:
 
 def root(cluster: Cluster) -> Secret:
     """Declare the key of MinIO's own user. Servers read it when they start, and sign with it what they ask each other
-    (cmd/jwt.go): a mixed set of them does not work. Nothing that lasts hangs on it: users, policies and their keys are
-    plain text, or the KMS encrypts them (cmd/iam-object-store.go), and each access key signs for itself
-    (cmd/iam-store.go, extractJWTClaims). Only sessions of STS end, and nobody here has any.
+    (cmd/jwt.go): a mixed set of them does not work. Users, policies and their keys do not hang on it: they are plain
+    text, or the KMS encrypts them (cmd/iam-object-store.go), and each access key signs for itself (cmd/iam-store.go,
+    extractJWTClaims). Sessions of STS end, which nobody here has, and access keys that somebody made for root itself:
+    their parent is a user that there is no more.
     """
     return Secret(
         name="minio-root",
@@ -74,7 +75,8 @@ def root(cluster: Cluster) -> Secret:
         keys=("rootUser", "rootPassword"),
         source="generated",
         loss="outage",
-        rotate="replace it (letters and digits only), then delete MinIO's pods together and sync `minio`",
+        rotate="replace it (letters and digits only), then delete MinIO's pods together and sync `minio`; access keys "
+        "that somebody made for root itself are denied everything from then on",
         readers=("minio", SETUP),
         turn=Turn(
             together=tuple(f"StatefulSet/{pool.name}" for pool in layout_of(cluster) or ()),

@@ -11,7 +11,9 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster
 
 _MARK = "# gen escrow: "
-_RECORD = re.compile(rf"^{_MARK}Secret (\S+) of cluster (\S+), ", re.MULTILINE)
+_BEGIN, _END = "-----BEGIN AGE ENCRYPTED FILE-----", "-----END AGE ENCRYPTED FILE-----"
+_RECORD = re.compile(rf"^{_MARK}Secret (\S+) of cluster (\S+), .*\n{_BEGIN}\n[A-Za-z0-9+/=\n]*\n{_END}$", re.MULTILINE)
+"""A copy that is whole: one whose writing was cut short has no end."""
 
 
 def unfit(file: Path) -> str:
@@ -27,8 +29,8 @@ def unfit(file: Path) -> str:
 
 
 def recorded(file: Path, cluster: Cluster) -> frozenset[str]:
-    """Return the Secrets of a cluster, as `namespace/name`, that a file holds; none where there is no file yet. Raises
-    UsageError for one that cannot be read.
+    """Return the Secrets of a cluster, as `namespace/name`, of which a file holds a whole copy; none where there is no
+    file yet. Raises UsageError for one that cannot be read.
     """
     return frozenset(name for name, of in _RECORD.findall(_text(file)) if of == cluster.name)
 
@@ -44,15 +46,17 @@ def _text(file: Path) -> str:
 
 def append(file: Path, cluster: Cluster, manifest: Manifest, *along: Manifest) -> None:
     """Add a Secret to an escrow file, with what goes along with it, encrypted to the recipients of the cluster file,
-    and have it on the disk. What is decrypted is taken by `kubectl create -f -`. Raises UsageError.
+    and have it on the disk. It begins a line, also behind a copy that was cut short. What is decrypted is taken by
+    `kubectl create -f -`. Raises UsageError.
     """
     name = f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}"
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = {"apiVersion": "v1", "kind": "List", "items": [manifest, *along]} if along else manifest
     block = _encrypted(json.dumps(content).encode(), cluster)
+    cut = "\n" if (before := _text(file)) and not before.endswith("\n") else ""
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as out:
-            out.write(f"{_MARK}Secret {name} of cluster {cluster.name}, {now}\n".encode() + block)
+            out.write(f"{cut}{_MARK}Secret {name} of cluster {cluster.name}, {now}\n".encode() + block)
             out.flush()
             os.fsync(out.fileno())
     except OSError as error:
