@@ -38,7 +38,8 @@ SAMPLES = 2000
 """How many values a pod of a team's may tell at once: with more of them, none is kept."""
 OF_THE_PLATFORM = (
     ".*:.*|ALERTS.*|"
-    "(apiserver|argo|argocd|ceph|certmanager|container|DCGM|etcd|kube|kubelet|kueue|minio|node|prometheus|volcano|volsync|workqueue)_.*"
+    "(apiserver|argo|argocd|ceph|certmanager|container|DCGM|etcd|kube|kubelet|kueue|loki|minio|node|prometheus|volcano|"
+    "volsync|workqueue)_.*"
 )
 """Names that only the platform's own programs may tell, and those of recorded series."""
 
