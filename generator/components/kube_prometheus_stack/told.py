@@ -198,3 +198,17 @@ def webhooks(cluster: Cluster, settings: Prometheus) -> Secret:
         readers=("kube-prometheus-stack",),
         turn=Turn(),
     )
+
+
+def whole_configuration(cluster: Cluster) -> Secret:
+    """Return the Secret with Alertmanager's configuration, where the cluster file does not say whom it tells."""
+    return Secret(
+        name="alertmanager-config",
+        namespace=_namespace(cluster),
+        keys=("alertmanager.yaml",),
+        source="given",
+        loss="outage",
+        rotate="replace it: Alertmanager reads it again within a minute. Without it nobody is told of anything",
+        readers=("kube-prometheus-stack",),
+        turn=Turn(),
+    )
