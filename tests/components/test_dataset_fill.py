@@ -1,7 +1,9 @@
 """What fills copies of datasets, run on folders: whole or not at all, and never more than there is room for."""
 
+import errno
 import os
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -132,6 +134,51 @@ def test_the_node_s_own_filesystem_is_no_disk_for_copies(site: Site) -> None:
     there = os.statvfs(site.cache)
     assert "is mounted here" in site.refused(disk=2 * there.f_blocks * there.f_frsize)
     assert list(site.cache.iterdir()) == []
+
+
+@pytest.mark.parametrize(("top", "refused"), [("/scans", False), ("/mnt/gen-cache/scans", True)])
+def test_a_folder_deep_in_a_large_filesystem_is_no_disk_for_copies(
+    site: Site, monkeypatch: pytest.MonkeyPatch, *, top: str, refused: bool
+) -> None:
+    mounts = site.ready.with_name("mounts")
+    mounts.write_text(
+        f"21 1 8:1 / / rw - ext4 /dev/sda1 rw\n22 21 8:16 {top} {site.cache} rw shared:7 - xfs /dev/sdb rw\n"
+    )
+    monkeypatch.setitem(site.fill.look.__globals__, "MOUNTS", str(mounts))
+    site.version("1")
+    if refused:
+        assert "is mounted here" in site.refused()
+    else:
+        site.look()
+    assert site.current.exists() is not refused
+
+
+def fail(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "ends"),
+    [
+        ("NoDiskError", True),
+        (OSError(errno.EIO, "Input/output error"), True),
+        ("RefusedError", False),
+        (OSError(errno.ENOSPC, "No space left on device"), False),
+    ],
+)
+def test_it_ends_where_the_disk_is_away_so_that_it_starts_with_the_next(
+    site: Site, monkeypatch: pytest.MonkeyPatch, *, error: str | OSError, ends: bool
+) -> None:
+    """A container goes on with what was mounted when it started."""
+    raised = getattr(site.fill, error)("why") if isinstance(error, str) else error
+    for name, value in (("SIZE", "1"), ("DISK", "1"), ("SECONDS", "1"), ("READY", str(site.ready))):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setitem(site.fill.main.__globals__, "look", lambda *_: fail(raised))
+    monkeypatch.setattr(time, "sleep", lambda _: fail(InterruptedError(errno.EINTR, "the next look")))
+    site.ready.touch()
+    with pytest.raises(SystemExit if ends else InterruptedError):
+        site.fill.main()
+    assert site.ready.exists() is not ends
 
 
 @pytest.mark.parametrize("left", ["coming", "former"])

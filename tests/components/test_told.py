@@ -1,6 +1,7 @@
 """Whom Alertmanager tells: what is rendered of it."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -69,6 +70,20 @@ def test_alerts_are_nobody_s_where_zabbix_tells(ml50: Cluster) -> None:
     assert configuration(both) == {}
 
 
+def test_jobs_of_teams_that_fail_or_train_for_long_are_nobody_s(ml50: Cluster) -> None:
+    """The chart alerts of each Job that is active for twelve hours, in any namespace."""
+    routes = configuration(telling(ml50, ON_CALL))["spec"]["route"]["routes"]
+    (silent,) = [one for one in routes[1:] if one["receiver"] == "nobody"]
+    named = {one["name"]: one["value"] for one in silent["matchers"]}
+    assert set(named["namespace"].split("|")) == {team.name for team in ml50.teams}
+    assert {one["matchType"] for one in silent["matchers"]} == {"=~"}
+    assert re.fullmatch(named["alertname"], "KubeJobNotCompleted")
+    assert not re.fullmatch(named["alertname"], "KubePersistentVolumeFillingUp")
+    assert routes.index(silent) < min(routes.index(one) for one in routes if one["receiver"] == "slack.on-call")
+    alone = structs.replace(telling(ml50, ON_CALL), teams=())
+    assert [one["receiver"] for one in configuration(alone)["spec"]["route"]["routes"]].count("nobody") == 1
+
+
 def test_an_adopted_alertmanager_is_told_in_its_own_namespace(ml50: Cluster) -> None:
     adopted = ComponentSettings(adopt=Adopt(release="prom", namespace="watch"))
     cluster = structs.replace(telling(ml50, ON_CALL), components={"kube-prometheus-stack": adopted})
@@ -119,4 +134,4 @@ def test_nobody_waits_for_longer_than_a_week(ml50: Cluster) -> None:
     """Alertmanager refuses times that it cannot count."""
     late = structs.replace(TEAM, after=f"{'9' * 20}d")
     routes = configuration(telling(ml50, late))["spec"]["route"]["routes"]
-    assert [route.get("groupWait") for route in routes] == [None, "604800s"]
+    assert [route.get("groupWait") for route in routes if route["receiver"] != "nobody"] == ["604800s"]

@@ -400,7 +400,14 @@ kueue_evicted_workloads_total{{{of},priority_class="normal",reason="Preempted",u
 
 def of_kueue(*answers: tuple[str, int], pod: str = "a") -> Series:
     target = {"namespace": "kueue-system", "job": "kueue", "pod": f"kueue-controller-manager-{pod}"}
-    return scraped(target, *answers)
+    return scraped(target, *answers) | answered(target, *answers)
+
+
+def answered(target: dict[str, str], *answers: tuple[str, int]) -> Series:
+    """Return what Prometheus says of a target's answers. Where one is empty, there was no target, or no Prometheus."""
+    of = ",".join(f'{name}="{value}"' for name, value in target.items())
+    spans = (f"1x{minutes - 1}" if text else " ".join("_" * minutes) for text, minutes in answers)
+    return {f"up{{{of}}}": " ".join(spans)}
 
 
 def waiting(scheduler: str = "volcano", *, gated: bool = False) -> str:
@@ -468,6 +475,7 @@ GIVEN_UP_CASES = [
         id="and Kueue was restarted",
     ),
     Case(of_kueue((kueue(), TEN_HOUR), (kueue(given_up=1), 2 * TEN_DAY)), 2 * TEN_HOUR + TEN_DAY, {}, id="a day ago"),
+    Case(of_kueue(("", TEN_HOUR), (kueue(given_up=4), TEN_DAY)), 2 * TEN_HOUR, {}, id="Prometheus began anew"),
 ]
 
 
@@ -488,7 +496,7 @@ def synced(phase: str, count: int, dry: str = "false") -> str:
 
 def of_argo(*answers: tuple[str, int]) -> Series:
     target = {"namespace": "argocd", "job": "argocd-metrics", "pod": "argocd-application-controller-0"}
-    return scraped(target, *answers)
+    return scraped(target, *answers) | answered(target, *answers)
 
 
 NAME, GOOD = {"name": "kueue"}, application() + synced("Succeeded", 3)

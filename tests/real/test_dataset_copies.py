@@ -4,6 +4,7 @@ in its own while another version comes.
 
 import contextlib
 import json
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,6 +115,8 @@ def site() -> Iterator[Site]:
         found = Site(api, *(folder / each for each in ("dataset", "disk", "go")))
         for each in (found.dataset, found.disk, found.go):
             each.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "copies", str(found.disk)], check=True)
+        stack.callback(subprocess.run, ["umount", "--lazy", str(found.disk)], check=True)
         change = {"metadata": {"labels": {"gen.internal/cache": "true"}}}
         assert api.request("PATCH", "/api/v1/nodes/localhost", change, patch="merge-patch+json")[0] == 200
         install(found)

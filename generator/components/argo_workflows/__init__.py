@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.common import CLUSTER_ROLES, CRD
+from generator.components.closed import prometheus
+from generator.components.common import CLUSTER_ROLES, CRD, MONITORING, release_of
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Named, OperatedKind
-from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.parts import UNPRIVILEGED, network_policy, pod_security, resources, tcp
 from generator.components.static import read_objects
 from generator.model.change import VERSION, ChangeRule, Effect
 from generator.model.cluster import Cluster
@@ -83,10 +84,20 @@ def argo_workflows(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=read_objects("argo_workflows/metrics.yaml"),
+        objects=scraped(cluster),
         manifests=version.manifests,
         patches=(configuration(cluster, version), *deployments()),
         kinds=DEFINITION.chart_kinds,
     )
+
+
+def scraped(cluster: Cluster) -> tuple[Manifest, ...]:
+    """Let in Prometheus of a release that is elsewhere than ours would be: the base knows that one alone."""
+    _, namespace = release_of(cluster, "kube-prometheus-stack", MONITORING)
+    if cluster.monitoring.prometheus is None or namespace == MONITORING:
+        return ()
+    allowed = {"from": [prometheus(cluster)], "ports": [tcp(METRICS_PORT)]}
+    return (network_policy("prometheus", NAMESPACE, CONTROLLER, ingress=[allowed]),)
 
 
 def operated(cluster: Cluster) -> bool:

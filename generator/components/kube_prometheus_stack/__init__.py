@@ -90,9 +90,14 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
 
 def prometheus_url(cluster: Cluster) -> str:
     """Return where Prometheus answers within the cluster. The chart names its Service after the release."""
-    release, namespace = release_of(cluster, RELEASE, NAMESPACE)
-    name = fullname(release, RELEASE)[:FULLNAME].removesuffix("-")
-    return f"http://{name}-prometheus.{namespace}.svc:{PROMETHEUS_PORT}"
+    _, namespace = release_of(cluster, RELEASE, NAMESPACE)
+    return f"http://{named(cluster)}-prometheus.{namespace}.svc:{PROMETHEUS_PORT}"
+
+
+def named(cluster: Cluster) -> str:
+    """Return what the chart begins its objects' names with."""
+    release, _ = release_of(cluster, RELEASE, NAMESPACE)
+    return fullname(release, RELEASE)[:FULLNAME].removesuffix("-")
 
 
 def has_volume(cluster: Cluster, settings: Prometheus) -> bool:
@@ -217,39 +222,27 @@ def grafana(cluster: Cluster, settings: Prometheus) -> Manifest:
 
 
 def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
-    """Return the Secrets that the stack reads."""
+    """Return the Secrets that the stack reads, where its release is."""
+    release, namespace = release_of(cluster, RELEASE, NAMESPACE)
     made = [
         Secret(
             name="grafana-admin",
-            namespace=NAMESPACE,
+            namespace=namespace,
             keys=("username", "password"),
             source="generated",
             loss="harmless",
             rotate="replace it and restart Grafana: it keeps nothing, and takes the password when it starts",
             readers=("kube-prometheus-stack",),
-            turn=Turn(restarts=(f"Deployment/{RELEASE}-grafana",), still="Grafana, while its pod starts"),
+            turn=Turn(restarts=(f"Deployment/{fullname(release, 'grafana')}",), still="Grafana, while its pod starts"),
         ),
-        signed(f"{RELEASE}-admission", NAMESPACE, "kube-prometheus-stack"),
+        signed(f"{named(cluster)}-admission", namespace, "kube-prometheus-stack"),
     ]
     if cluster.monitoring.zabbix is None:
-        made.append(told.webhooks(cluster, settings) if told.tells(cluster, settings) else whole_configuration())
+        says = told.tells(cluster, settings)
+        made.append(told.webhooks(cluster, settings) if says else told.whole_configuration(cluster))
     if exposed(cluster, settings.host):
-        made.append(signed("grafana-tls", NAMESPACE, "kube-prometheus-stack"))
+        made.append(signed("grafana-tls", namespace, "kube-prometheus-stack"))
     return tuple(made)
-
-
-def whole_configuration() -> Secret:
-    """Return the Secret with Alertmanager's configuration, where the cluster file does not say whom it tells."""
-    return Secret(
-        name="alertmanager-config",
-        namespace=NAMESPACE,
-        keys=("alertmanager.yaml",),
-        source="given",
-        loss="outage",
-        rotate="replace it: Alertmanager reads it again within a minute. Without it nobody is told of anything",
-        readers=("kube-prometheus-stack",),
-        turn=Turn(),
-    )
 
 
 def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:

@@ -33,10 +33,13 @@ def alert(name: str, severity: Literal["critical", "warning"], summary: str, exp
 
 def grown(metric: str, long: str) -> str:
     """Return how much counters grew within a time. One begins at 1, with the first that it counts, and ends with its
-    program: `increase` sees neither.
+    program: `increase` sees neither. One that is as old as what Prometheus knows of its program is not new: Prometheus
+    may itself have begun then, without what it knew before.
     """
-    new = f"max_over_time({metric}[{long}]) unless last_over_time({metric}[1h] offset {long})"
-    return f"({new} or increase({metric}[{long}]))"
+    target = "job, instance, pod"
+    known = f"max by ({target}) (sum_over_time(up[{long}]))"
+    began = f"count_over_time({metric}[{long}]) < on ({target}) group_left () {known}"
+    return f"(max_over_time({metric}[{long}]) and {began} or increase({metric}[{long}]))"
 
 
 def silent(name: str, metric: str, of: str, look: str) -> Rule:

@@ -76,7 +76,8 @@ def configuration(cluster: Cluster, settings: Prometheus) -> Manifest:
     if settings.heartbeat:
         receivers[OUTSIDE] = {"webhookConfigs": [beat(cluster, settings.heartbeat)]}
     inhibitions = [{"equal": [*THING], **one} for one in spec["inhibitRules"]]
-    route = {**spec["route"], "routes": [watchdog(settings), *map(channel, settings.alerts)]}
+    routes = [watchdog(settings), *jobs(cluster), *map(channel, settings.alerts)]
+    route = {**spec["route"], "routes": routes}
     return {
         **made,
         "metadata": {"name": NAME, "namespace": _namespace(cluster)},
@@ -104,6 +105,15 @@ def watchdog(settings: Prometheus) -> Manifest:
         "matchers": [_is("alertname", "=", "Watchdog")],
         **often,
     }
+
+
+def jobs(cluster: Cluster) -> list[Manifest]:
+    """Tell nobody that a team's job failed, or has run for half a day, as the chart alerts of: that is the team's own
+    matter, and what training is.
+    """
+    teams = "|".join(team.name for team in cluster.teams)
+    theirs = [_is("alertname", "=~", "KubeJobFailed|KubeJobNotCompleted"), _is("namespace", "=~", teams)]
+    return [{"receiver": NOBODY, "matchers": theirs}] if teams else []
 
 
 def channel(one: Alert) -> Manifest:
@@ -195,6 +205,20 @@ def webhooks(cluster: Cluster, settings: Prometheus) -> Secret:
         loss="outage",
         rotate="make other incoming webhooks and replace it: Alertmanager has them within a minute or two, and goes on "
         "as before while a key is missing. Whoever has an address can write to its channel",
+        readers=("kube-prometheus-stack",),
+        turn=Turn(),
+    )
+
+
+def whole_configuration(cluster: Cluster) -> Secret:
+    """Return the Secret with Alertmanager's configuration, where the cluster file does not say whom it tells."""
+    return Secret(
+        name="alertmanager-config",
+        namespace=_namespace(cluster),
+        keys=("alertmanager.yaml",),
+        source="given",
+        loss="outage",
+        rotate="replace it: Alertmanager reads it again within a minute. Without it nobody is told of anything",
         readers=("kube-prometheus-stack",),
         turn=Turn(),
     )

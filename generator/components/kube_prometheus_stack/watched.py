@@ -38,7 +38,8 @@ SAMPLES = 2000
 """How many values a pod of a team's may tell at once: with more of them, none is kept."""
 OF_THE_PLATFORM = (
     ".*:.*|ALERTS.*|"
-    "(apiserver|argo|argocd|ceph|certmanager|container|DCGM|etcd|kube|kubelet|kueue|minio|node|prometheus|volcano|volsync|workqueue)_.*"
+    "(apiserver|argo|argocd|ceph|certmanager|container|DCGM|etcd|kube|kubelet|kueue|loki|minio|node|prometheus|volcano|"
+    "volsync|workqueue)_.*"
 )
 """Names that only the platform's own programs may tell, and those of recorded series."""
 
@@ -108,14 +109,15 @@ def dashboards(cluster: Cluster) -> Iterator[Manifest]:
     """Show the parts of the cluster, and the use of GPUs by team. The chart's sidecar takes the ConfigMaps of its
     namespace that have this label.
     """
-    yield from boards(cluster, NAMESPACE)
+    _, namespace = release_of(cluster, "kube-prometheus-stack", NAMESPACE)
+    yield from boards(cluster, namespace)
     if not cluster.gpu_nodes:
         return
     (model,) = read_objects("kube_prometheus_stack/use-by-team.yaml")
     yield {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": "use-by-team", "namespace": NAMESPACE, "labels": {"grafana_dashboard": "1"}},
+        "metadata": {"name": "use-by-team", "namespace": namespace, "labels": {"grafana_dashboard": "1"}},
         "data": {"use-by-team.json": json.dumps(model, indent=2) + "\n"},
     }
 

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
+from generator.components.common import MONITORING, release_of
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
 from generator.components.log_collector.names import PLATFORM
 from generator.components.log_store.names import LABELS, NAMESPACE, URL, metadata
 from generator.components.static import read_objects
@@ -13,9 +13,10 @@ from generator.model.cluster import Cluster
 
 def views(cluster: Cluster) -> Iterator[Manifest]:
     """Yield what Grafana's sidecars take from their namespace, and the monitor of Loki's own metrics."""
-    yield _for_grafana("loki-data-source", "grafana_datasource", "loki.yaml", data_sources(cluster))
+    _, namespace = release_of(cluster, "kube-prometheus-stack", MONITORING)
+    yield _for_grafana(namespace, "loki-data-source", "grafana_datasource", "loki.yaml", data_sources(cluster))
     (dashboard,) = read_objects("log_store/dashboard.yaml")
-    yield _for_grafana("logs", "grafana_dashboard", "logs.json", dashboard)
+    yield _for_grafana(namespace, "logs", "grafana_dashboard", "logs.json", dashboard)
     yield monitor()
 
 
@@ -41,11 +42,11 @@ def data_sources(cluster: Cluster) -> Manifest:
     }
 
 
-def _for_grafana(name: str, label: str, file: str, content: Manifest) -> Manifest:
+def _for_grafana(namespace: str, name: str, label: str, file: str, content: Manifest) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": MONITORING, "labels": {label: "1"}},
+        "metadata": {"name": name, "namespace": namespace, "labels": {label: "1"}},
         "data": {file: json.dumps(content, indent=2) + "\n"},
     }
 
