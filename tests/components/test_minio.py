@@ -11,7 +11,7 @@ from storage_schemas import problems
 
 from generator.components.component import Component
 from generator.components.minio import DEFINITION as MINIO
-from generator.components.minio import minio
+from generator.components.minio import backed_up, minio
 from generator.components.minio.metrics import USER as METRICS
 from generator.components.minio.metrics import token
 from generator.components.minio.settings import FORMER
@@ -322,7 +322,7 @@ def test_the_setup_reads_a_users_former_key_where_there_is_one(ml50: Cluster) ->
     (secrets,) = (one["projected"]["sources"] for one in setup(ml50)["volumes"] if "projected" in one)
     read = [one["secret"] for one in secrets if _keys(one["secret"]) == [FORMER]]
     assert ml50.storage.objects
-    names = [user.name for user in ml50.storage.objects.users]
+    names = [user.name for user in (*ml50.storage.objects.users, *backed_up.users(ml50))]
     assert [one["name"] for one in read] == [f"minio-user-{name}" for name in names]
     assert [one["items"][0]["path"] for one in read] == [f"{name}/{FORMER}" for name in names]
     assert all(one["optional"] for one in read), "without it the pod would wait for a key that mostly is not there"
@@ -435,6 +435,7 @@ def test_the_setup_waits_for_all_secrets_but_those_that_came_later(ml50: Cluster
     (secrets,) = (one["projected"]["sources"] for one in setup(ml50)["volumes"] if "projected" in one)
     whole = [one["secret"] for one in secrets if _keys(one["secret"]) != [FORMER]]
     assert [one["name"] for one in whole if one.get("optional")] == [
+        *(f"minio-user-{one.name}" for one in backed_up.users(ml50)),
         "minio-metrics",
         "minio-acceptance",
     ]
