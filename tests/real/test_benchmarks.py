@@ -30,7 +30,8 @@ pytestmark = pytest.mark.real
 
 Object = dict[str, Any]
 JOB_CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
-ACCOUNT = (f"system:serviceaccount:{NAMESPACE}:mlperf", ("system:serviceaccounts", "system:authenticated"))
+# Not of system:serviceaccounts: other files that share the API server give that group rights.
+ACCOUNT = (f"system:serviceaccount:{NAMESPACE}:mlperf", ("system:authenticated",))
 MEMBER = ("oidc:somebody", ("oidc:mlperf", "system:authenticated"))
 OTHER = ("oidc:somebody-else", ("oidc:vision", "system:authenticated"))
 TEAM, STRICT = "mlperf", "mlperf-restricted"
