@@ -22,6 +22,7 @@ def twins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     globals_of: dict[str, Any] = found["main"].__globals__
     monkeypatch.setitem(globals_of, "ROOT", tmp_path)
     monkeypatch.setitem(globals_of, "OVERRUN", 0.0)
+    monkeypatch.setitem(globals_of, "AGAIN", 0.0)
     return globals_of
 
 

@@ -3,8 +3,8 @@
 these tests wait for a dozen programs that share the machine, and a fault fails twice.
 
 Run as `python tools/twins.py [--seconds N]`. With N, a group is begun only where it should end within so many seconds
-from now, and none runs much longer; the others are named as LEFT OUT, which is no failure. Files of one group share
-their servers. Coverage is added to what is there.
+from now, with time left to try again what failed, and none runs much longer; the others are named as LEFT OUT, which
+is no failure. Files of one group share their servers. Coverage is added to what is there.
 """
 
 import argparse
@@ -23,6 +23,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 AT_ONCE = 4
+AGAIN = 300.0
+"""Seconds before the limit that are kept for what fails: tried again it needs a quiet machine, not luck."""
 OVERRUN = 180.0
 """Seconds over the limit after which a group is ended: machines differ."""
 
@@ -112,7 +114,7 @@ def outcomes(waiting: list[Group], clock: Clock, folder: Path) -> Iterator[Outco
         ended: list[Outcome] = []
         while True:
             with lock:
-                group = fitting(waiting, clock.left())
+                group = fitting(waiting, clock.left() - AGAIN)
             if group is None:
                 return ended
             ended.append(Outcome(group, pytest(group, clock, folder)))
