@@ -9,16 +9,16 @@ from generator.components.common import (
     CRD,
     OWN_LABELS,
     WEBHOOKS,
-    fullname,
     prometheus_crds,
     release_of,
     replicas,
 )
-from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.jobs import JOB, SERVICES, Jobs
+from generator.components.kueue_webhooks import certificate, injected
 from generator.components.operated import OWN, Api, Named, Names, OperatedKind
-from generator.components.parts import injected_ca, spread, webhooks_anew
+from generator.components.parts import spread
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, sequence, spots
@@ -54,13 +54,6 @@ QUEUE = f"{PREFIX}queue-name"
 """The label of a job; its value is the LocalQueue that it starts through."""
 PRIORITY = f"{PREFIX}priority-class"
 """The label of a job; its value is the class that orders it in its queue and in preemption."""
-ASKED: Manifest = {
-    "apiVersion": "kueue.x-k8s.io/v1beta2",
-    "kind": "ResourceFlavor",
-    "metadata": {"name": "asked"},
-    "spec": {},
-}
-"""What its webhooks let pass, once they answer."""
 QUOTAS: Names = (
     ("Cohort", "spec.cohort"),
     ("Cohort", "spec.cohortName"),
@@ -147,7 +140,7 @@ other team with as much as the own one has then; the second also where a large j
 def kueue(cluster: Cluster, jobs: Jobs) -> Component:
     """Install Kueue wherever teams share the cluster."""
     version = VERSIONS.of(cluster)
-    secret = certificate(cluster)
+    secret = certificate(*release_of(cluster, "kueue", NAMESPACE))
     return Component(
         name="kueue",
         tier=DEFINITION.tier,
@@ -221,46 +214,6 @@ def values(cluster: Cluster, tag: str, jobs: Jobs) -> Manifest:
         },
         "managerConfig": {"controllerManagerConfigYaml": configuration(cluster, jobs)},
     }
-
-
-def certificate(cluster: Cluster) -> Secret:
-    """Declare what Kueue makes for its webhooks; the chart emits it empty."""
-    release, namespace = release_of(cluster, "kueue", NAMESPACE)
-    name = fullname(release, "kueue")
-    kinds = ("localqueues", "clusterqueues", "workloads", "cohorts", "multikueueclusters")
-    return Secret(
-        name=f"{name}-webhook-server-cert",
-        namespace=namespace,
-        keys=("ca.crt", "ca.key", "tls.crt", "tls.key"),
-        source="in-cluster",
-        by="kueue",
-        loss="harmless",
-        rotate=f"delete its data and restart Deployment {name}-controller-manager: Kueue makes a new one",
-        readers=(f"Deployment {name}-controller-manager",),
-        turn=webhooks_anew(
-            "Kueue",
-            f"{name}-controller-manager",
-            trusted=(
-                f"validatingwebhookconfigurations/{name}-validating-webhook-configuration",
-                f"mutatingwebhookconfigurations/{name}-mutating-webhook-configuration",
-                *(f"customresourcedefinitions/{kind}.kueue.x-k8s.io" for kind in kinds),
-            ),
-            asks=("/apis/kueue.x-k8s.io/v1beta2/resourceflavors", ASKED),
-        ),
-    )
-
-
-def injected(secret: str) -> tuple[Ignore, ...]:
-    """Return what Kueue writes into the chart's objects: its certificate and who signed it."""
-    return (
-        Ignore(group="", kind="Secret", name=secret, pointers=("/data",)),
-        *injected_ca(*WEBHOOKS),
-        Ignore(
-            group="apiextensions.k8s.io",
-            kind="CustomResourceDefinition",
-            expressions=(".spec.conversion.webhook.clientConfig.caBundle",),
-        ),
-    )
 
 
 def namespaces_served(manifest: Manifest) -> Iterator[Named]:

@@ -108,49 +108,64 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
 def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
     """Return the Secrets that Zabbix reads."""
     return (
-        Secret(
-            name=DATABASE,
-            namespace=NAMESPACE,
-            keys=("username", "password"),
-            source="generated",
-            loss="outage",
-            rotate=f"replace the password and its copy, then restart {DATABASE}, which takes it at its start, {SERVER} "
-            f"and {WEB}",
-            readers=(DATABASE, SERVER, WEB),
-            turn=Turn(
-                keeps=("username",),
-                taken=(f"StatefulSet/{DATABASE}", TAKES),
-                restarts=(f"StatefulSet/{DATABASE}", f"Deployment/{SERVER}", f"Deployment/{WEB}"),
-                proof=CONFIGURED_ANEW.syncs,
-                still="Zabbix, until its database and what reads it have begun anew,",
-            ),
-        ),
-        Secret(
-            name=ADMIN,
-            namespace=NAMESPACE,
-            keys=("password",),
-            source="generated",
-            loss="harmless",
-            rotate=f"replace it, with the former one in {FORMER}, then sync `zabbix`",
-            readers=(PASSWORD, CONFIGURE),
-            turn=Turn(former={"password": FORMER}, handed=True, syncs=((DEFINITION.name, PASSWORD),)),
-        ),
+        database_password(),
+        admin_password(),
         *((reader(),) if settings.heartbeat else ()),
-        Secret(
-            name=TOKEN,
-            namespace=NAMESPACE,
-            keys=("token",),
-            source="in-cluster",
-            by="zabbix",
-            loss="harmless",
-            rotate=f"delete ServiceAccount {READER}: Argo CD makes both again; then sync `zabbix`. Of the same account "
-            "Kubernetes makes the same token",
-            readers=(CONFIGURE,),
-            turn=READER_ANEW,
-        ),
+        token(),
         *(given(name) for name in used_media(settings)),
         *((copied_token(NAMESPACE, CONFIGURE, COMPLETE, turn=CONFIGURED_ANEW),) if reads_minio(cluster) else ()),
         *((signed(TLS, NAMESPACE, WEB),) if exposed(cluster, settings.host) else ()),
+    )
+
+
+def database_password() -> Secret:
+    """Return the password of Zabbix' own user of its database, who keeps his name."""
+    return Secret(
+        name=DATABASE,
+        namespace=NAMESPACE,
+        keys=("username", "password"),
+        source="generated",
+        loss="outage",
+        rotate=f"replace the password and its copy, then restart {DATABASE}, which takes it at its start, {SERVER} "
+        f"and {WEB}",
+        readers=(DATABASE, SERVER, WEB),
+        turn=Turn(
+            keeps=("username",),
+            taken=(f"StatefulSet/{DATABASE}", TAKES),
+            restarts=(f"StatefulSet/{DATABASE}", f"Deployment/{SERVER}", f"Deployment/{WEB}"),
+            proof=CONFIGURED_ANEW.syncs,
+            still="Zabbix, until its database and what reads it have begun anew,",
+        ),
+    )
+
+
+def admin_password() -> Secret:
+    """Return the password of the user Admin."""
+    return Secret(
+        name=ADMIN,
+        namespace=NAMESPACE,
+        keys=("password",),
+        source="generated",
+        loss="harmless",
+        rotate=f"replace it, with the former one in {FORMER}, then sync `zabbix`",
+        readers=(PASSWORD, CONFIGURE),
+        turn=Turn(former={"password": FORMER}, handed=True, syncs=((DEFINITION.name, PASSWORD),)),
+    )
+
+
+def token() -> Secret:
+    """Return the token by which Zabbix reads pods and nodes."""
+    return Secret(
+        name=TOKEN,
+        namespace=NAMESPACE,
+        keys=("token",),
+        source="in-cluster",
+        by="zabbix",
+        loss="harmless",
+        rotate=f"delete ServiceAccount {READER}: Argo CD makes both again; then sync `zabbix`. Of the same account "
+        "Kubernetes makes the same token",
+        readers=(CONFIGURE,),
+        turn=READER_ANEW,
     )
 
 
