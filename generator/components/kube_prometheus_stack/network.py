@@ -1,8 +1,8 @@
 """Who reaches Prometheus, Alertmanager, Grafana and what else the stack runs, and whom they ask.
 
 Labels and ports are those of the pods that chart 88.5.3 makes. What leaves Prometheus is open, for it asks in every
-namespace, on nodes and beyond; so is what leaves Alertmanager: whom it tells stands in a Secret. Who asks Prometheus,
-and whom Grafana asks, brings a policy for that.
+namespace, on nodes and beyond; so is what leaves Alertmanager: where it sends to may stand in a Secret, where
+webhooks' addresses are. Who asks Prometheus, and whom Grafana asks, brings a policy for that.
 """
 
 from collections.abc import Iterator
