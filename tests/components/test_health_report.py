@@ -1,5 +1,6 @@
 """`health-report`: where it is, what its pods may and reach, and when it begins by itself."""
 
+import ast
 import json
 import re
 import subprocess
@@ -19,7 +20,7 @@ from generator.components.health_report import DEFINITION, health_report
 from generator.components.health_report.facts import facts
 from generator.components.health_report.names import LABELS, NAME, NAMESPACE
 from generator.components.health_report.template import FILES, schedule, scripts, workflow_template
-from generator.components.static import read_text
+from generator.components.static import read_objects, read_text
 from generator.model.backup import Drill
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Operations
@@ -164,3 +165,20 @@ def test_scripts_pass_the_linter(tmp_path: Path) -> None:
             [sys.executable, "-m", "ruff", *words, "."], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("of", "file"),
+    [
+        ("backup", "workflows/backup.yaml"),
+        ("backup", "etcd_backup/template.yaml"),
+        ("backup", "zabbix_backup/dump.yaml"),
+        ("drill", "workflows/drill.yaml"),
+    ],
+)
+def test_good_runs_are_kept_for_as_long_as_the_report_believes(of: str, file: str) -> None:
+    (line,) = re.findall(r"^KEPT = (.*?)  #", read_text("health_report/happened.py.txt"), re.MULTILINE)
+    templates = [one for one in read_objects(file) if one["kind"] == "WorkflowTemplate"]
+    kept = [one["spec"]["ttlStrategy"] for one in templates]
+    good = {one.get("secondsAfterSuccess", one.get("secondsAfterCompletion")) for one in kept}
+    assert good == {ast.literal_eval(line)[of] * 86400}
