@@ -148,7 +148,7 @@ class Site:
         (self.folder / "crd.yaml").write_text(json.dumps(minimal(SHARED / WORKFLOWS)))
         kinds = (file for pattern in CRDS for file in sorted(SHARED.glob(pattern)))
         self.api.define(self.folder / "crd.yaml", *kinds)
-        for space in (NAMESPACE, "argocd", "argo", "minio", "rook-ceph", "vision"):
+        for space in (NAMESPACE, "argocd", "argo", "minio", "monitoring", "rook-ceph", "vision"):
             self.api.namespace(space)
         left_out = {"WorkflowTemplate", "CronWorkflow", "CiliumNetworkPolicy"}
         for one in (*health_report(self.cluster).objects, *self.objects()):
