@@ -153,7 +153,7 @@ def cache_disks(cluster: Cluster) -> Iterator[Finding]:
             where = (*at, next(index for index, disk in enumerate(found) if disk.use == "cache"))
             message = f"{machines[0].name} has {count} disks for copies of datasets, and uses one"
             yield Finding(at=where, message=message, fix="keep one, and give the others another `use`")
-    if any(machine.disks_for("cache") for machine in cluster.machines):
+    if cluster.cache_hosts:
         return
     for at, dataset in _datasets(cluster):
         if dataset.cached:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from generator.components.common import MONITORING, PROMETHEUS_PORT, SCRAPERS, SYNC_WAVE, release_of
+from generator.components.common import PROMETHEUS_PORT, SCRAPERS, SYNC_WAVE, monitored_from
 from generator.components.component import Manifest
-from generator.components.parts import api_server, in_namespace, network_policy, tcp
+from generator.components.parts import api_server, network_policy, pods_of, tcp
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
@@ -59,8 +59,7 @@ def port_of(cluster: Cluster, component: str, ways: Sequence[tuple[str, ...]], o
 
 def prometheus(cluster: Cluster) -> Manifest:
     """Select Prometheus' pods, for a network policy's rule."""
-    _, namespace = release_of(cluster, "kube-prometheus-stack", MONITORING)
-    return {**in_namespace(namespace), "podSelector": {"matchLabels": SCRAPERS}}
+    return pods_of(monitored_from(cluster), SCRAPERS)
 
 
 def to_all(ports: Sequence[int]) -> list[Manifest]:
@@ -68,12 +67,12 @@ def to_all(ports: Sequence[int]) -> list[Manifest]:
     return [{"ports": [tcp(port) for port in ports]}] if ports else []
 
 
-def meets_prometheus(cluster: Cluster, name: str, peer: Manifest) -> Manifest:
-    """Let a peer of a network policy's rule ask Prometheus, which lets in nobody else: by a policy of that name beside
-    its own. Who asks brings it.
+def meets_prometheus(cluster: Cluster, one: Controller) -> Manifest:
+    """Let a controller's pods ask Prometheus, which lets in nobody else: by a policy beside its own. Who asks brings
+    it.
     """
-    _, namespace = release_of(cluster, "kube-prometheus-stack", MONITORING)
-    return network_policy(name, namespace, SCRAPERS, ingress=[{"from": [peer], "ports": [tcp(PROMETHEUS_PORT)]}])
+    allowed = {"from": [pods_of(one.namespace, one.labels)], "ports": [tcp(PROMETHEUS_PORT)]}
+    return network_policy(f"{one.name}-asks", monitored_from(cluster), SCRAPERS, ingress=[allowed])
 
 
 def _scraped(cluster: Cluster, ports: Sequence[int]) -> list[Manifest]:

@@ -66,6 +66,11 @@ def release_of(cluster: Cluster, component: str, namespace: str) -> tuple[str, s
     return (adopted.release, adopted.namespace) if adopted else (component, namespace)
 
 
+def monitored_from(cluster: Cluster) -> str:
+    """Return the namespace of Prometheus, Alertmanager and Grafana."""
+    return release_of(cluster, "kube-prometheus-stack", MONITORING)[1]
+
+
 def fullname(release: str, chart: str) -> str:
     """Return what most charts name their objects after: the release, and the chart unless its name is in there."""
     return release if chart in release else f"{release}-{chart}"

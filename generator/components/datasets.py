@@ -42,8 +42,7 @@ def modes(cluster: Cluster, dataset: Dataset) -> dict[str, str]:
 
 def cached(cluster: Cluster) -> tuple[Dataset, ...]:
     """Return the datasets of which nodes keep copies: none where no node has a disk for them."""
-    there = any(machine.disks_for("cache") for machine in cluster.machines)
-    return tuple(one for one in (*in_ceph(cluster), *on_nfs(cluster)) if one.cached and there)
+    return tuple(one for one in (*in_ceph(cluster), *on_nfs(cluster)) if one.cached and cluster.cache_hosts)
 
 
 def volumes(cluster: Cluster, dataset: Dataset, source: Manifest, *options: str) -> Iterator[Manifest]:

@@ -1,8 +1,10 @@
 """From where on what is measured is a fault: the same in Zabbix and in Prometheus."""
 
+from generator.model.capacity import NEARFULL as CEPH_WARNS
+
 GPU_HOT, GPU_TOO_HOT = 85, 90
 """Degrees Celsius of a GPU."""
-NEARFULL, FULL = 85, 95
+NEARFULL, FULL = round(100 * CEPH_WARNS), 95
 """Percent: at the first Ceph itself warns of an OSD, at the second its writes stop."""
 PORT_ERRORS = 10
 """Errors of one kind in an hour that an InfiniBand port may have."""

@@ -116,6 +116,11 @@ def in_namespace(name: str) -> Manifest:
     return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
 
 
+def pods_of(namespace: str, labels: dict[str, str]) -> Manifest:
+    """Select pods of a namespace by their labels, for a network policy's rule."""
+    return {**in_namespace(namespace), "podSelector": {"matchLabels": labels}}
+
+
 def at_node(machine: Machine) -> Manifest:
     """Select what has a node's address, for a network policy's rule."""
     return {"ipBlock": {"cidr": f"{machine.address}/32"}}

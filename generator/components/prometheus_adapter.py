@@ -17,7 +17,7 @@ from generator.components.component import Chart, Component, Ignore, Manifest, N
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.issuers import authority, signed
 from generator.components.kube_prometheus_stack import prometheus_url
-from generator.components.parts import in_namespace, resources, spread, tcp, tolerations
+from generator.components.parts import resources, spread, tcp, tolerations
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -131,8 +131,7 @@ def shut(cluster: Cluster, namespace: str) -> tuple[Manifest, ...]:
     pods = Controller(
         name="prometheus-adapter", namespace=namespace, labels=PODS, called=(port,), asks=None if theirs else asks
     )
-    mine = {**in_namespace(namespace), "podSelector": {"matchLabels": PODS}}
-    return (*closed(cluster, pods), meets_prometheus(cluster, "prometheus-adapter-asks", mine))
+    return (*closed(cluster, pods), meets_prometheus(cluster, pods))
 
 
 def values(cluster: Cluster) -> Manifest:

@@ -51,9 +51,9 @@ JUMPS = (
 )
 
 NAMESPACE = "rook-ceph"
+"""The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
 ENDPOINTS = "rook-ceph-mon-endpoints"
 """The ConfigMap that says which monitors there are, where they run and at which addresses."""
-"""The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
 GATEWAYS = {"app": "rook-ceph-rgw"}
 """Labels of the pods that serve S3."""
 GATEWAY_PORTS = (8080, 8443)

@@ -5,7 +5,7 @@ from typing import Any
 from generator.build.difference import same
 from generator.kinds.network import pods_beside
 from generator.kinds.reaching import allows_all_of
-from generator.model.change import UNSEEN, VENDOR, Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import UNSEEN, VENDOR, Beside, ChangeRule, Effect, FieldChange, ObjectChange, is_unseen
 from generator.model.fields import dig, mapping, sequence
 from generator.rules.selections import matches
 
@@ -47,11 +47,6 @@ def is_alone(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
         if one in others and not mapping(dig(one, "spec", "podSelector")):
             shut |= directions(one)
     return bool(others) and not directions(change.new) <= shut
-
-
-def is_unseen(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
-    """Tell whether nobody knows what runs where a policy comes."""
-    return beside.knows_nothing_of(change.namespace)
 
 
 def others_stay(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:

@@ -181,6 +181,11 @@ def _spaces(side: Manifests) -> set[Any]:
     return {dig(one, "metadata", "name") for one in side.get("/Namespace", ())}
 
 
+def is_unseen(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether nobody knows what runs where an object comes."""
+    return beside.knows_nothing_of(change.namespace)
+
+
 UNSEEN = (
     "nothing that runs in its namespace was built here: the first policy that selects a pod shuts it for everything "
     "that none allows"

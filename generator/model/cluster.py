@@ -194,6 +194,11 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         return tuple(machine for machine in self.in_pools(*ceph.pools) if machine.disks_for("ceph")) if ceph else ()
 
     @cached_property
+    def cache_hosts(self) -> tuple[Machine, ...]:
+        """The nodes with a disk for copies of datasets."""
+        return tuple(machine for machine in self.machines if machine.disks_for("cache"))
+
+    @cached_property
     def monitor_hosts(self) -> tuple[Machine, ...]:
         """The nodes that Ceph's monitors may run on."""
         ceph = self.storage.ceph
@@ -228,10 +233,14 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         return found
 
     @property
+    def tried(self) -> tuple[Tried, ...]:
+        """The backups that drills try."""
+        return (*self.backups, *self.volume_backups)
+
+    @property
     def drilled(self) -> tuple[Tried, ...]:
         """The backups that are tried on a schedule which does not rest."""
-        every: tuple[Tried, ...] = (*self.backups, *self.volume_backups)
-        return tuple(one for one in every if not (one.suspended or one.drill.suspended))
+        return tuple(one for one in self.tried if not (one.suspended or one.drill.suspended))
 
     def in_pools(self, *pools: str) -> tuple[Machine, ...]:
         """Return the nodes of these pools."""

@@ -1,7 +1,7 @@
 """The jobs of acceptance, whole but for their names, their runs and how many pods they have: the steps put these in."""
 
 from generator.components import mpi_operator
-from generator.components.acceptance.names import JOBS, PROGRAMS, labels
+from generator.components.acceptance.names import JOBS, PORT, PROGRAMS, labels
 from generator.components.acceptance.pools import GIB, Tried, absent, environment, message, runs_mpi, shared_classes
 from generator.components.acceptance.queue import priority
 from generator.components.acceptance.stores import OBJECTS, TEST, stores, volume
@@ -26,8 +26,6 @@ SECONDS_OF_START = 300
 SIZE_OF_FILE = 64 * GIB
 # As big as the parts of checkpoints and of backups; all clients together less than half of their room.
 SIZE_OF_OBJECT, MOST_OBJECTS = 64 * 2**20, 8 * GIB
-PORT = 29500
-"""Where torchrun's processes meet, as it has it by itself."""
 CLIENTS = 3
 """How many pods use the shared tiers at once: enough to see them, few enough that others go on working."""
 

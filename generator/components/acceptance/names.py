@@ -9,6 +9,8 @@ JOBS = "acceptance-jobs"
 RECORDS = f"{OWN_LABELS}/acceptance"
 """A label: of ConfigMaps with what steps know of a pool (`pool`), and with what was measured (`record`)."""
 SCRIPTS, PROGRAMS = "acceptance-scripts", "acceptance-programs"
+PORT = 29500
+"""Where torchrun's processes meet, as it has it by itself."""
 
 
 def labels(name: str = NAMESPACE) -> dict[str, str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.components.closed import prometheus
-from generator.components.common import CLUSTER_ROLES, CRD, MONITORING, release_of
+from generator.components.common import CLUSTER_ROLES, CRD, MONITORING, monitored_from
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Named, OperatedKind
@@ -93,8 +93,7 @@ def argo_workflows(cluster: Cluster) -> Component:
 
 def scraped(cluster: Cluster) -> tuple[Manifest, ...]:
     """Let in Prometheus of a release that is elsewhere than ours would be: the base knows that one alone."""
-    _, namespace = release_of(cluster, "kube-prometheus-stack", MONITORING)
-    if cluster.monitoring.prometheus is None or namespace == MONITORING:
+    if cluster.monitoring.prometheus is None or monitored_from(cluster) == MONITORING:
         return ()
     allowed = {"from": [prometheus(cluster)], "ports": [tcp(METRICS_PORT)]}
     return (network_policy("prometheus", NAMESPACE, CONTROLLER, ingress=[allowed]),)

@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from generator.model.change import UNSEEN, VENDOR, Beside, ChangeRule, Effect, FieldChange, ObjectChange, value_at
+from generator.model.change import (
+    UNSEEN,
+    VENDOR,
+    Beside,
+    ChangeRule,
+    Effect,
+    FieldChange,
+    ObjectChange,
+    is_unseen,
+    value_at,
+)
 from generator.model.fields import mapping, sequence
 
 POLICY_KINDS = ("cilium.io/CiliumNetworkPolicy", "cilium.io/CiliumClusterwideNetworkPolicy")
@@ -17,11 +27,6 @@ def is_the_first(change: ObjectChange, _field: FieldChange, beside: Beside) -> b
         kind for kind, manifests in beside.old.items() for one in manifests if _space(one) == change.namespace != ""
     }
     return not change.namespace or (bool(there) and not there & {*POLICY_KINDS, "networking.k8s.io/NetworkPolicy"})
-
-
-def is_unseen(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
-    """Tell whether nobody knows what runs where a policy comes."""
-    return beside.knows_nothing_of(change.namespace)
 
 
 def _space(manifest: Mapping[str, Any]) -> str:

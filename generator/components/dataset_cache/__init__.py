@@ -24,7 +24,6 @@ from generator.components.parts import UNPRIVILEGED, network_policy, on_nodes, r
 from generator.components.static import read_text
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
-from generator.model.nodes import Machine
 from generator.model.storage import Dataset
 
 NAMESPACE = FILLER
@@ -33,11 +32,6 @@ READY = "/state/ready"
 """There while the copy is of the version that the dataset has."""
 SECONDS = 60
 """Between two looks at a dataset's version."""
-
-
-def hosts(cluster: Cluster) -> tuple[Machine, ...]:
-    """Return the nodes that have a disk for copies."""
-    return tuple(machine for machine in cluster.machines if machine.disks_for("cache"))
 
 
 def dataset_cache(cluster: Cluster) -> Component:
@@ -126,7 +120,7 @@ def _daemon_set(cluster: Cluster, dataset: Dataset) -> Manifest:
 
 def _pod(cluster: Cluster, dataset: Dataset) -> Manifest:
     """Return a pod: root, whose copies nobody else may change, and which reads what its owner alone may read."""
-    machines = hosts(cluster)
+    machines = cluster.cache_hosts
     disk = min(each.size.value for machine in machines for each in machine.disks_for("cache"))
     env = {"SIZE": dataset.size.value, "DISK": disk, "SECONDS": SECONDS, "READY": READY}
     security = {**UNPRIVILEGED, "capabilities": {"drop": ["ALL"], "add": ["DAC_READ_SEARCH"]}}

@@ -7,7 +7,7 @@ from typing import Any
 from generator.components.component import Manifest
 from generator.components.health_report.names import FACTS, LABELS, NAMESPACE
 from generator.components.workflows.scheduled import BACKUP, DRILL
-from generator.model.backup import AnyBackup, Tried, VolumeBackup
+from generator.model.backup import AnyBackup, VolumeBackup
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
 from generator.model.retention import asked_days, kept_room, old_days, target_of
@@ -51,8 +51,7 @@ def _backups(cluster: Cluster) -> Iterator[dict[str, Any]]:
         yield _scheduled(BACKUP, one)
     for volume in cluster.volume_backups:
         yield {**_scheduled(BACKUP, volume), "team": volume.source.team}
-    tried: tuple[Tried, ...] = (*cluster.backups, *cluster.volume_backups)
-    for each in tried:
+    for each in cluster.tried:
         suspended = each.suspended or each.drill.suspended
         yield _row(DRILL, each.name, each.drill_schedule, each.drill_too_old, suspended=suspended)
 

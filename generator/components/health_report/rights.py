@@ -8,7 +8,7 @@ from generator.components.closed import DNS, Controller, closed, meets_prometheu
 from generator.components.common import PROMETHEUS_PORT
 from generator.components.component import Manifest
 from generator.components.health_report.names import LABELS, NAME, NAMESPACE
-from generator.components.parts import in_namespace, tcp
+from generator.components.parts import tcp
 from generator.components.rbac import bound, rule
 from generator.model.cluster import Cluster
 
@@ -51,8 +51,5 @@ def everywhere(cluster: Cluster) -> list[Manifest]:
 def policies(cluster: Cluster) -> tuple[Manifest, ...]:
     """Let nobody in, and out to API servers and Prometheus alone."""
     watched = [{"to": [prometheus(cluster)], "ports": [tcp(PROMETHEUS_PORT)]}] if cluster.monitoring.prometheus else []
-    mine = {**in_namespace(NAMESPACE), "podSelector": {"matchLabels": LABELS}}
-    return (
-        *closed(cluster, Controller(name=NAME, namespace=NAMESPACE, labels=LABELS, asks=(DNS, *watched))),
-        *([meets_prometheus(cluster, f"{NAME}-asks", mine)] if watched else []),
-    )
+    pods = Controller(name=NAME, namespace=NAMESPACE, labels=LABELS, asks=(DNS, *watched))
+    return (*closed(cluster, pods), *([meets_prometheus(cluster, pods)] if watched else []))

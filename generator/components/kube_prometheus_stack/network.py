@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from generator.components.ceph_cluster.log_bucket import READER as LOGS
 from generator.components.cilium import serves_ingress
 from generator.components.closed import DNS, Controller, closed, port_of, to_all
-from generator.components.common import MONITORING, PROMETHEUS_PORT, SCRAPERS, exposed, release_of
+from generator.components.common import PROMETHEUS_PORT, SCRAPERS, exposed, monitored_from
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack.watched import GRAFANA
 from generator.components.parts import in_namespace, tcp
@@ -31,7 +31,7 @@ CLUSTER_IP = "ClusterIP"
 
 def policies(cluster: Cluster, settings: Prometheus) -> Iterator[Manifest]:
     """Yield what shuts each part."""
-    _, namespace = release_of(cluster, STACK, MONITORING)
+    namespace = monitored_from(cluster)
     alerting = cluster.monitoring.zabbix is None
     parts = [
         prometheus(cluster, namespace),

@@ -5,10 +5,10 @@ The operator makes the configuration of an AlertmanagerConfig, and of a Secret w
 """
 
 import re
-from typing import Any
 
-from generator.components.common import MONITORING, proxy_variables, release_of
+from generator.components.common import monitored_from, proxy_variables
 from generator.components.component import Manifest, Secret, Turn
+from generator.components.kube_prometheus_stack.rule import Rule, group
 from generator.components.operated import OWN
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -53,16 +53,12 @@ def objects(cluster: Cluster, settings: Prometheus) -> list[Manifest]:
     """Return what Alertmanager is told by where the cluster file says whom it tells."""
     if not tells(cluster, settings):
         return []
-    return [configuration(cluster, settings), lost_pods(_namespace(cluster)), *authorities(cluster)]
+    return [configuration(cluster, settings), lost_pods(monitored_from(cluster)), *authorities(cluster)]
 
 
 def tells(cluster: Cluster, settings: Prometheus) -> bool:
     """Return whether the cluster file says whom Alertmanager tells, and there is one."""
     return bool(settings.alerts) and cluster.monitoring.zabbix is None
-
-
-def _namespace(cluster: Cluster) -> str:
-    return release_of(cluster, "kube-prometheus-stack", MONITORING)[1]
 
 
 def configuration(cluster: Cluster, settings: Prometheus) -> Manifest:
@@ -80,7 +76,7 @@ def configuration(cluster: Cluster, settings: Prometheus) -> Manifest:
     route = {**spec["route"], "routes": routes}
     return {
         **made,
-        "metadata": {"name": NAME, "namespace": _namespace(cluster)},
+        "metadata": {"name": NAME, "namespace": monitored_from(cluster)},
         "spec": {
             "route": route,
             "inhibitRules": inhibitions,
@@ -160,7 +156,7 @@ def lost_pods(namespace: str) -> Manifest:
     state = 'job="kube-state-metrics"'
     down = f'max by (node) (kube_node_status_condition{{{state},condition="Ready",status="true"}}) == 0'
     there = f'max by (namespace, pod, node) (kube_pod_info{{{state},node!=""}})'
-    rule: dict[str, Any] = {
+    rule: Rule = {
         "alert": "PodOnLostNode",
         "expr": f"{there} and on (node) {down}",
         "labels": {"severity": "none"},
@@ -168,19 +164,14 @@ def lost_pods(namespace: str) -> Manifest:
             "summary": "Pod {{ $labels.pod }} of {{ $labels.namespace }} is on {{ $labels.node }}, which is down"
         },
     }
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PrometheusRule",
-        "metadata": {"name": "lost-pods", "namespace": namespace},
-        "spec": {"groups": [{"name": "lost-pods", "rules": [rule]}]},
-    }
+    return group("lost-pods", namespace, [rule])
 
 
 def authorities(cluster: Cluster) -> list[Manifest]:
     """Return the site's CA for Alertmanager, where there is one."""
     if not cluster.site.ca:
         return []
-    metadata = {"name": AUTHORITIES, "namespace": _namespace(cluster)}
+    metadata = {"name": AUTHORITIES, "namespace": monitored_from(cluster)}
     return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"ca.crt": cluster.site.ca}}]
 
 
@@ -199,7 +190,7 @@ def webhooks(cluster: Cluster, settings: Prometheus) -> Secret:
     """Return the Secret with the webhooks' addresses."""
     return Secret(
         name=WEBHOOKS,
-        namespace=_namespace(cluster),
+        namespace=monitored_from(cluster),
         keys=tuple(dict.fromkeys(map(key, settings.alerts))),
         source="given",
         loss="outage",
@@ -214,7 +205,7 @@ def whole_configuration(cluster: Cluster) -> Secret:
     """Return the Secret with Alertmanager's configuration, where the cluster file does not say whom it tells."""
     return Secret(
         name="alertmanager-config",
-        namespace=_namespace(cluster),
+        namespace=monitored_from(cluster),
         keys=("alertmanager.yaml",),
         source="given",
         loss="outage",

@@ -1,6 +1,5 @@
 """What Prometheus and Grafana are given beside the chart: monitors, rules and dashboards."""
 
-import json
 from collections.abc import Iterator
 
 from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
@@ -10,7 +9,7 @@ from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.cert_manager import CONTROLLER as CERTIFIER
 from generator.components.cert_manager import METRICS as CERTIFIER_PORT
 from generator.components.cert_manager import NAMESPACE as CERT_MANAGER
-from generator.components.common import MONITORING, OWN_LABELS, release_of
+from generator.components.common import MONITORING, OWN_LABELS, monitored_from, release_of
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack.alerts import (
     backups_missed,
@@ -20,7 +19,7 @@ from generator.components.kube_prometheus_stack.alerts import (
     operations_failed,
     volume_backups_missed,
 )
-from generator.components.kube_prometheus_stack.boards import boards
+from generator.components.kube_prometheus_stack.boards import boards, taken
 from generator.components.kube_prometheus_stack.delivery import applications, certificates
 from generator.components.kube_prometheus_stack.devices import gpus, infiniband
 from generator.components.kube_prometheus_stack.queues import given_up, queues
@@ -109,17 +108,12 @@ def dashboards(cluster: Cluster) -> Iterator[Manifest]:
     """Show the parts of the cluster, and the use of GPUs by team. The chart's sidecar takes the ConfigMaps of its
     namespace that have this label.
     """
-    _, namespace = release_of(cluster, "kube-prometheus-stack", NAMESPACE)
+    namespace = monitored_from(cluster)
     yield from boards(cluster, namespace)
     if not cluster.gpu_nodes:
         return
     (model,) = read_objects("kube_prometheus_stack/use-by-team.yaml")
-    yield {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "use-by-team", "namespace": namespace, "labels": {"grafana_dashboard": "1"}},
-        "data": {"use-by-team.json": json.dumps(model, indent=2) + "\n"},
-    }
+    yield taken("use-by-team", namespace, "use-by-team.json", model)
 
 
 def monitor(name: str, namespace: str, labels: dict[str, str], port: str = "metrics", **more: bool) -> Manifest:

@@ -37,7 +37,7 @@ def marks(cluster: Cluster) -> tuple[Marks, ...]:
 
 def _marks(cluster: Cluster, machine: Machine, annotations: dict[str, str]) -> Marks:
     labels = node_labels(cluster, machine)
-    own = (CEPH, OBJECTS, SCRATCH, *([CACHE] if any(one.disks_for("cache") for one in cluster.machines) else []), RACK)
+    own = (CEPH, OBJECTS, SCRATCH, *([CACHE] if cluster.cache_hosts else []), RACK)
     return Marks(
         node=machine.name,
         labels=labels,

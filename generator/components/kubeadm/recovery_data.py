@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from generator.components.kubeadm import recovery_words as words
 from generator.components.node_text import Text, Word, joined
 from generator.components.workflows.targets import elsewhere
-from generator.model.backup import ETCD, ZABBIX, AnyBackup, Tried
+from generator.model.backup import ETCD, ZABBIX, AnyBackup
 from generator.model.cluster import Cluster
 
 
@@ -43,8 +43,7 @@ def first_backups(cluster: Cluster) -> Text:
 
 
 def _tried(cluster: Cluster) -> list[str]:
-    every: tuple[Tried, ...] = (*cluster.backups, *cluster.volume_backups)
-    return [one.name for one in every]
+    return [one.name for one in cluster.tried]
 
 
 def _submitted(cluster: Cluster, names: Iterable[str]) -> Text:

@@ -1,7 +1,7 @@
 """Who may talk to Loki. It asks nobody who they are: whoever reaches it writes and reads the logs of any tenant."""
 
 from generator.components.closed import prometheus
-from generator.components.common import MONITORING, release_of
+from generator.components.common import monitored_from
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack.watched import GRAFANA
 from generator.components.log_collector.names import LABELS as COLLECTORS
@@ -33,8 +33,7 @@ def policy(cluster: Cluster, place: Place) -> Manifest:
     """Let in the collectors, Grafana, and Prometheus for Loki's metrics; out to each other, DNS and the bucket."""
     clients = [_pods(COLLECTOR, COLLECTORS)]
     if cluster.monitoring.prometheus:
-        _, space = release_of(cluster, "kube-prometheus-stack", MONITORING)
-        clients += [_pods(space, GRAFANA), prometheus(cluster)]
+        clients += [_pods(monitored_from(cluster), GRAFANA), prometheus(cluster)]
     mine, members = {"podSelector": {"matchLabels": LABELS}}, [tcp(GRPC), tcp(GOSSIP)]
     dns = [{"protocol": "UDP", "port": 53}, tcp(53)]
     return {

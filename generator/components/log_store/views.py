@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from generator.components.common import MONITORING, release_of
+from generator.components.common import monitored_from
 from generator.components.component import Manifest
 from generator.components.log_collector.names import PLATFORM
 from generator.components.log_store.names import LABELS, NAMESPACE, URL, metadata
@@ -13,7 +13,7 @@ from generator.model.cluster import Cluster
 
 def views(cluster: Cluster) -> Iterator[Manifest]:
     """Yield what Grafana's sidecars take from their namespace, and the monitor of Loki's own metrics."""
-    _, namespace = release_of(cluster, "kube-prometheus-stack", MONITORING)
+    namespace = monitored_from(cluster)
     yield _for_grafana(namespace, "loki-data-source", "grafana_datasource", "loki.yaml", data_sources(cluster))
     (dashboard,) = read_objects("log_store/dashboard.yaml")
     yield _for_grafana(namespace, "logs", "grafana_dashboard", "logs.json", dashboard)

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.components import ceph_csi_drivers, csi_nfs, etcd_backup, gpu_operator, rdma
-from generator.components.acceptance.pools import GIB, Tried, environment, message, tried
+from generator.components.acceptance.names import PORT
+from generator.components.acceptance.pools import GIB, environment, message, tried
 from generator.components.acceptance.thresholds import NCCL, thresholds
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
@@ -27,7 +28,6 @@ OF_POOL = "_pool"
 """The key of what all nodes of a pool share; no node is called so."""
 PATIENCE = "600"
 """Seconds for which the processes of an all-reduce wait for each other: PyTorch's image may come late to one node."""
-PORT = 29500
 OFFERING = (gpu_operator.DEFINITION, rdma.DEFINITION)
 
 
@@ -100,12 +100,9 @@ def of_pool(cluster: Cluster, pool: str) -> dict[str, Any]:
 
 def together(cluster: Cluster, pool: str) -> dict[str, Any] | None:
     """Return how GPUs of a pool are tried together, and what two nodes must reach; None where acceptance tries none."""
-    found = [one for one in tried(cluster) if one.pool == pool] if cluster.acceptance else []
-    return _all_reduce(cluster, found[0]) if cluster.acceptance and found else None
-
-
-def _all_reduce(cluster: Cluster, one: Tried) -> dict[str, Any]:
-    assert cluster.acceptance
+    one = next((one for one in tried(cluster) if one.pool == pool), None)
+    if cluster.acceptance is None or one is None:
+        return None
     told = {"SIZE": message(one), "PORT": str(PORT), "PATIENCE": PATIENCE, "NCCL_DEBUG": "INFO"}
     return {
         "image": cluster.acceptance.image,

@@ -50,12 +50,17 @@ def boards(cluster: Cluster, namespace: str) -> Iterator[Manifest]:
     """Yield the ConfigMaps that the chart's sidecar takes by their label."""
     for name in shown(cluster):
         (said,) = read_objects(f"kube_prometheus_stack/boards/{name}.yaml")
-        yield {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": f"dashboard-{name}", "namespace": namespace, "labels": {"grafana_dashboard": "1"}},
-            "data": {f"{name}.json": json.dumps(model(name, said), indent=2) + "\n"},
-        }
+        yield taken(f"dashboard-{name}", namespace, f"{name}.json", model(name, said))
+
+
+def taken(name: str, namespace: str, file: str, content: Manifest) -> Manifest:
+    """Return the ConfigMap of a dashboard: the chart's sidecar takes those of its namespace with this label."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"grafana_dashboard": "1"}},
+        "data": {file: json.dumps(content, indent=2) + "\n"},
+    }
 
 
 def model(name: str, said: Manifest) -> Manifest:
