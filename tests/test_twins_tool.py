@@ -4,6 +4,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -82,6 +83,18 @@ finally:
         process.stdout.readline()
         assert twins["_ended"](process, twins["Clock"](0.0)) is None
     assert mark.exists()
+
+
+def test_two_run_at_once_beside_other_tests(tmp_path: Path, twins: dict[str, Any]) -> None:
+    names = [f"test_{number}" for number in range(3)]
+    for name in names:
+        write(tmp_path, name, f"pathlib.Path('{name}.begun').write_text(str(time.time())); time.sleep(4)")
+    twins["GROUPS"] = tuple(twins["Group"](1, (name,)) for name in names)
+    with subprocess.Popen(["sleep", "5"]) as other:
+        Thread(target=other.wait).start()
+        assert twins["main"](60.0, other.pid) == 0
+    begun = sorted(float((tmp_path / f"{name}.begun").read_text()) for name in names)
+    assert begun[1] - begun[0] < 4 <= begun[2] - begun[0]
 
 
 def test_a_file_without_tests_is_a_failure(tmp_path: Path, twins: dict[str, Any]) -> None:

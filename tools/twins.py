@@ -2,9 +2,10 @@
 """Run the tests on twins, the longest first, four groups of files at once. What fails is tried once more, alone:
 these tests wait for a dozen programs that share the machine, and a fault fails twice.
 
-Run as `python tools/twins.py [--seconds N]`. With N, a group is begun only where it should end within so many seconds
-from now, with time left to try again what failed, and none runs much longer; the others are named as LEFT OUT, which
-is no failure. Files of one group share their servers. Coverage is added to what is there.
+Run as `python tools/twins.py [--seconds N] [--beside PID]`. With N, a group is begun only where it should end within so
+many seconds from now, with time left to try again what failed, and none runs much longer; the others are named as LEFT
+OUT, which is no failure. While process PID runs (other tests), only two groups do. Files of one group share their
+servers. Coverage is added to what is there.
 """
 
 import argparse
@@ -23,6 +24,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 AT_ONCE = 4
+BESIDE = 2
+"""Groups at once while other tests run."""
 AGAIN = 300.0
 """Seconds before the limit that are kept for what fails: tried again it needs a quiet machine, not luck."""
 OVERRUN = 180.0
@@ -106,11 +109,23 @@ def fitting(groups: list[Group], left: float) -> Group | None:
     return found
 
 
-def outcomes(waiting: list[Group], clock: Clock, folder: Path) -> Iterator[Outcome]:
-    """Run the groups that fit, `AT_ONCE` at a time, and yield how they ended; what does not fit stays in the list."""
+def wait_for(pid: int) -> None:
+    """Return when the process has ended, which may be another's child."""
+    with contextlib.suppress(ProcessLookupError):
+        while True:
+            os.kill(pid, 0)
+            time.sleep(1)
+
+
+def outcomes(waiting: list[Group], clock: Clock, folder: Path, beside: int | None) -> Iterator[Outcome]:
+    """Run the groups that fit, `AT_ONCE` at a time, and yield how they ended; what does not fit stays in the list.
+    While process `beside` runs, only `BESIDE` at a time.
+    """
     lock = Lock()
 
-    def worker() -> list[Outcome]:
+    def worker(number: int) -> list[Outcome]:
+        if beside is not None and number >= BESIDE:
+            wait_for(beside)
         ended: list[Outcome] = []
         while True:
             with lock:
@@ -120,7 +135,7 @@ def outcomes(waiting: list[Group], clock: Clock, folder: Path) -> Iterator[Outco
             ended.append(Outcome(group, pytest(group, clock, folder)))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for future in [pool.submit(worker) for _ in range(AT_ONCE)]:
+        for future in [pool.submit(worker, number) for number in range(AT_ONCE)]:
             yield from future.result()
 
 
@@ -130,7 +145,7 @@ def pytest(group: Group, clock: Clock, folder: Path, *more: str) -> int | None:
     command = [sys.executable, "-m", "pytest", "-q", "-m", "twin", "--durations=10", "--durations-min=5", "--cov"]
     command += ["--cov-report=", "-o", f"cache_dir={folder / mark}", *more]
     command += [f"tests/real/{name}.py" for name in group.files]
-    env = {**os.environ, "COVERAGE_FILE": str(ROOT / f".coverage.{mark}{'.again' if more else ''}")}
+    env = {**os.environ, "COVERAGE_FILE": str(folder / f".coverage.{mark}{'.again' if more else ''}")}
     begun = time.monotonic()
     with (folder / f"{mark}.log").open("w+") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
@@ -163,15 +178,16 @@ def failed_again(failed: Sequence[Group], clock: Clock, folder: Path) -> list[Gr
     return [group for group in failed if clock.left() < 0 or pytest(group, clock, folder, *again) != 0]
 
 
-def main(seconds: float) -> int:
+def main(seconds: float, beside: int | None = None) -> int:
     """Run what fits; returns the exit code."""
     # A shell has programs in its background ignore interrupts, and those that they begin as well.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     clock, waiting = Clock(seconds), list(GROUPS)
     with tempfile.TemporaryDirectory(prefix="gen-twins-") as name:
-        ended = list(outcomes(waiting, clock, Path(name)))
+        ended = list(outcomes(waiting, clock, Path(name), beside))
         failed = failed_again([each.group for each in ended if each.code], clock, Path(name))
-    subprocess.run([sys.executable, "-m", "coverage", "combine", "--append", "--quiet"], cwd=ROOT, check=False)
+        combine = [sys.executable, "-m", "coverage", "combine", "--append", "--quiet", name]
+        subprocess.run(combine, cwd=ROOT, check=False)
     for group in [*waiting, *(each.group for each in ended if each.code is None)]:
         sys.stdout.write(f"twins: LEFT OUT, no time is left for it: {group.name}\n")
     for group in failed:
@@ -182,4 +198,6 @@ def main(seconds: float) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=float("inf"), metavar="N")
-    sys.exit(main(parser.parse_args().seconds))
+    parser.add_argument("--beside", type=int, metavar="PID")
+    given = parser.parse_args()
+    sys.exit(main(given.seconds, given.beside))
