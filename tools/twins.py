@@ -70,6 +70,7 @@ GROUPS = (
     Group(240, ("test_twin_maintenance",)),
     Group(240, ("test_twin_replacement",)),
     Group(240, ("test_live_benchmarks",)),
+    Group(240, ("test_live_zabbix",)),
     Group(220, ("test_twin_drivers",)),
     Group(180, ("test_twin_turns",)),
     Group(180, ("test_minio_replacement",)),

@@ -21,13 +21,18 @@ DRILL_MOST = 16 * 2**30
 def _timed(cluster: Cluster) -> Iterator[tuple[Path, Backup | ZabbixBackup]]:
     """Yield the backups of which the file says when they run."""
     yield from entries(cluster.backups, "backups")
+    yield from _dumps(cluster)
+
+
+def _dumps(cluster: Cluster) -> Iterator[tuple[Path, ZabbixBackup]]:
     if cluster.monitoring.zabbix and (dumps := cluster.monitoring.zabbix.backup):
         yield ("monitoring", "zabbix", "backup"), dumps
 
 
 def _tried(cluster: Cluster) -> list[tuple[Path, Tried]]:
     """Return the backups that drills try."""
-    return [*entries(cluster.backups, "backups"), *entries(cluster.volume_backups, "volumeBackups")]
+    places = entries(cluster.backups, "backups"), entries(cluster.volume_backups, "volumeBackups"), _dumps(cluster)
+    return [one for each in places for one in each]
 
 
 def _schedules(cluster: Cluster) -> Iterator[tuple[Path, Backup | ZabbixBackup, Schedule]]:

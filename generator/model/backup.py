@@ -17,6 +17,8 @@ RESTORED = "-restored-"
 """What the name of a bucket that was brought back has after that of its live one."""
 PRUNE_DAYS = 7
 """After how many days a backup of a volume frees the room of what is not kept any more, at the earliest."""
+DRILL_DAYS = 7
+"""How many days after a good drill a control-plane node tries a snapshot of etcd again, as `etcd-drill.sh` has it."""
 Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
 
@@ -49,14 +51,10 @@ class CopyTarget(BackupTarget, frozen=True, kw_only=True):
         return self.bucket if self.at is None else None
 
 
-class Drill(Section, frozen=True, kw_only=True):
-    """A backup tried on a schedule (UTC): at most `objects` of it, of a volume files, together at most `bytes` large,
-    are brought back and compared with what was backed up. They are the newest one and others drawn by lot.
-    """
+class WholeDrill(Section, frozen=True, kw_only=True):
+    """A backup tried on a schedule (UTC): all of the newest is brought back, apart from what runs, and counted."""
 
     schedule: Cron | None = None
-    objects: Annotated[int, Meta(ge=1, le=10000)] = 32
-    bytes: Quantity = field(default_factory=lambda: Quantity.of(10 * 2**30, binary=True))
     suspended: bool = False
 
     def starts(self, schedule: Cron) -> Cron:
@@ -69,6 +67,19 @@ class Drill(Section, frozen=True, kw_only=True):
         minutes = ((min(runs.minutes) + 30 + later) % 60 for later in range(60))
         minute = next((one for one in minutes if one not in runs.minutes), 0)
         return f"{minute} {(min(runs.hours) + 12) % 24} * * 0"
+
+    def too_old(self, schedule: Cron) -> int:
+        """From what age on the newest good one is too old, in seconds: two of the longest intervals."""
+        return 2 * parse(self.starts(schedule)).longest_gap
+
+
+class Drill(WholeDrill, frozen=True, kw_only=True):
+    """A backup tried on a schedule (UTC): at most `objects` of it, of a volume files, together at most `bytes` large,
+    are brought back and compared with what was backed up. They are the newest one and others drawn by lot.
+    """
+
+    objects: Annotated[int, Meta(ge=1, le=10000)] = 32
+    bytes: Quantity = field(default_factory=lambda: Quantity.of(10 * 2**30, binary=True))
 
 
 class Compare(Section, frozen=True, kw_only=True):
@@ -113,7 +124,7 @@ class Backup(Section, frozen=True, kw_only=True):
     @property
     def drill_too_old(self) -> int:
         """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
-        return 2 * parse(self.drill_schedule).longest_gap
+        return self.drill.too_old(self.schedule)
 
 
 class EtcdBackup(Section, frozen=True, kw_only=True):
@@ -142,16 +153,23 @@ class EtcdBackup(Section, frozen=True, kw_only=True):
         """From what age on the newest good copy is too old, in seconds: two intervals."""
         return 2 * 3600 * self.every_hours
 
+    @property
+    def drill_too_old(self) -> int:
+        """From what age on the newest good drill of a node is too old, in seconds."""
+        return 2 * 86400 * DRILL_DAYS
+
 
 class ZabbixBackup(Section, frozen=True, kw_only=True):
     """Dumps of Zabbix's database to a bucket, on a schedule (UTC), each read back and counted. A dump holds
-    the tokens that Zabbix has, in plain. Without `history` hosts, alerts and settings are dumped, and no values.
+    the tokens that Zabbix has, in plain. Without `history` hosts, alerts and settings are dumped, and no values. The
+    newest is tried by `drill`.
     """
 
     target: CopyTarget = field(name="to")
     schedule: Cron = "30 16 * * *"
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 14
     history: bool = True
+    drill: WholeDrill = field(default_factory=WholeDrill)
     suspended: bool = False
 
     @property
@@ -163,6 +181,16 @@ class ZabbixBackup(Section, frozen=True, kw_only=True):
     def too_old(self) -> int:
         """From what age on the newest good dump is too old, in seconds: two of the schedule's longest intervals."""
         return 2 * parse(self.schedule).longest_gap
+
+    @property
+    def drill_schedule(self) -> Cron:
+        """When the newest dump is tried."""
+        return self.drill.starts(self.schedule)
+
+    @property
+    def drill_too_old(self) -> int:
+        """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
+        return self.drill.too_old(self.schedule)
 
 
 class VolumeSource(Section, frozen=True, kw_only=True):
@@ -221,10 +249,10 @@ class VolumeBackup(Section, frozen=True, kw_only=True):
     @property
     def drill_too_old(self) -> int:
         """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
-        return 2 * parse(self.drill_schedule).longest_gap
+        return self.drill.too_old(self.schedule)
 
 
-Tried: TypeAlias = Backup | VolumeBackup
+Tried: TypeAlias = Backup | VolumeBackup | ZabbixBackup
 """Whatever is tried by drills."""
 AnyBackup: TypeAlias = Backup | EtcdBackup | ZabbixBackup
 """Whatever is brought to a bucket on a schedule."""

@@ -1,5 +1,6 @@
 """The cluster file: everything that one `clusters/<cluster>/cluster.yaml` may say."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from typing import Annotated, Any, Literal
@@ -227,20 +228,30 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         control-plane node takes of its etcd by itself.
         """
         found = {one.name: one.too_old for one in self.all_backups if not one.suspended}
-        # The same run tells of both: without it nothing is known of nodes.
+        return found | {name: etcd.too_old for etcd, name in self._etcd_of_nodes}
+
+    @property
+    def _etcd_of_nodes(self) -> Iterator[tuple[EtcdBackup, str]]:
+        """Yield the backup of etcd with what metrics call a control-plane node's own. The run that uploads tells of
+        them: where it rests nothing is known of nodes.
+        """
         if (etcd := self.kubernetes.etcd.backup) and not etcd.suspended:
-            found |= {f"{etcd.name}/{machine.name}": etcd.too_old for machine in self.control_plane}
-        return found
+            yield from ((etcd, f"{etcd.name}/{machine.name}") for machine in self.control_plane)
 
     @property
     def tried(self) -> tuple[Tried, ...]:
-        """The backups that drills try."""
-        return (*self.backups, *self.volume_backups)
+        """The backups that workflows try."""
+        zabbix = self.monitoring.zabbix
+        dumps = zabbix and zabbix.backup
+        return (*self.backups, *self.volume_backups, *((dumps,) if dumps else ()))
 
     @property
-    def drilled(self) -> tuple[Tried, ...]:
-        """The backups that are tried on a schedule which does not rest."""
-        return tuple(one for one in self.tried if not (one.suspended or one.drill.suspended))
+    def watched_drills(self) -> dict[str, int]:
+        """From what age on somebody is told, in seconds, by what the metric calls it: drills that do not rest, and what
+        each control-plane node tries of its etcd by itself.
+        """
+        found = {one.name: one.drill_too_old for one in self.tried if not (one.suspended or one.drill.suspended)}
+        return found | {name: etcd.drill_too_old for etcd, name in self._etcd_of_nodes}
 
     def in_pools(self, *pools: str) -> tuple[Machine, ...]:
         """Return the nodes of these pools."""

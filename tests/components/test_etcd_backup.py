@@ -16,13 +16,14 @@ from generator.components.etcd_backup import DEFINITION, etcd_backup, scripts, w
 from generator.components.etcd_backup.names import NAMESPACE
 from generator.components.kube_prometheus_stack.alerts import backups_missed
 from generator.components.kubeadm.etcd_snapshots import GROUP, SNAPSHOTS, restore_files, snapshot_files
+from generator.components.workflows import drill
 from generator.components.workflows.backup import workflow_template as of_buckets
 from generator.components.workflows.scheduled import BACKUP, label
 from generator.components.workflows.targets import WAY
 from generator.components.zabbix.hosts import services
 from generator.layout.bootstrap import bootstrap
 from generator.live.status.last_backups import last_backups
-from generator.model.backup import EtcdBackup
+from generator.model.backup import DRILL_DAYS, EtcdBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
 
@@ -110,14 +111,11 @@ def test_each_control_plane_node_is_looked_at_whatever_becomes_of_the_others(ml5
     assert term == {
         "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["{{inputs.parameters.node}}"]}]
     }
-    (told,) = LOOK["metrics"]["prometheus"]
-    (whole,) = SPEC["metrics"]["prometheus"]
     # Prometheus takes a metric of one name with one help and the same labels alone.
-    assert [told["name"], told["help"], [one["key"] for one in told["labels"]]] == [
-        whole["name"],
-        whole["help"],
-        [one["key"] for one in whole["labels"]],
-    ]
+    others = [*SPEC["metrics"]["prometheus"], *drill.workflow_template()["spec"]["metrics"]["prometheus"]]
+    known = [(one["name"], one["help"], [each["key"] for each in one["labels"]]) for one in others]
+    for told in LOOK["metrics"]["prometheus"]:
+        assert (told["name"], told["help"], [each["key"] for each in told["labels"]]) in known
 
 
 def test_a_node_without_a_new_snapshot_is_alerted_of_by_name(ml50: Cluster) -> None:
@@ -136,6 +134,26 @@ def test_a_node_without_a_new_snapshot_is_alerted_of_by_name(ml50: Cluster) -> N
     assert ml50.kubernetes.etcd.backup
     resting = with_backup(ml50, structs.replace(ml50.kubernetes.etcd.backup, suspended=True))
     assert not [name for name in resting.watched_backups if name.startswith("etcd")]
+    assert not [name for name in resting.watched_drills if name.startswith("etcd")]
+
+
+def test_a_node_that_tries_no_snapshot_is_alerted_of_by_name(ml50: Cluster) -> None:
+    rules = backups_missed(ml50, "monitoring")
+    assert rules
+    found = {(rule["alert"], rule["expr"]) for group in rules["spec"]["groups"] for rule in group["rules"]}
+    items = [one["key"] for one in services(ml50)["items"]]
+    for machine in ml50.control_plane:
+        of = f'{{backup="etcd/{machine.name}"}}'
+        assert ("DrillFailed", f"max by (backup) ({drill.GOOD}{of}) == 0") in found
+        assert ("DrillNeverSeen", f"absent({drill.NEWEST}{of})") in found
+        assert [one for name, one in found if name == "DrillTooOld" and of in one and f"> {14 * 86400}" in one]
+        assert {f"drill.last[etcd/{machine.name}]", f"drill.good[etcd/{machine.name}]"} <= {*items}
+
+
+def test_nodes_try_a_snapshot_as_often_as_alerts_believe(ml50: Cluster) -> None:
+    files = {str(path): text for path, text in snapshot_files(ml50).items()}
+    script = files["node/pools/system/usr/local/sbin/etcd-drill.sh"]
+    assert f"\nevery=${{DRILL_DAYS:-{DRILL_DAYS}}}\n" in script
 
 
 def test_its_account_may_report_results_and_nothing_else(ml50: Cluster) -> None:
@@ -222,6 +240,6 @@ def test_status_tells_of_it(ml50: Cluster) -> None:
     }
     told = {one.name: one for one in last_backups(ml50, [run], (), now)}
     assert told["etcd"].copy.good == "2026-11-23T06:40:00Z"
-    assert not told["etcd"].causes
+    assert not told["etcd"].copy.causes
     late = {one.name: one for one in last_backups(ml50, [run], (), now.replace(day=24))}
     assert "29 hours ago" in late["etcd"].causes[0].why

@@ -33,7 +33,7 @@ def told(node: Path) -> tuple[int, str]:
     env = {"PATH": "/usr/bin:/bin", "FILES": f"{node}/out", "SAID": f"{node}/said", "NODE": "cp-1", "SINCE": str(NOW)}
     command = ["bash", str(node / "look.sh")]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=60)
-    return int((node / "said").read_text()), done.stdout
+    return int((node / "said/taken").read_text()), done.stdout
 
 
 def test_the_newest_is_told(node: Path) -> None:
@@ -72,3 +72,37 @@ def test_a_clock_that_was_ahead_hides_nothing(node: Path) -> None:
 def test_files_of_a_folder_that_cannot_be_read_are_none(node: Path) -> None:
     (node / "out").rmdir()
     assert told(node)[0] == 0
+
+
+def drilled(node: Path, **told: str) -> None:
+    (node / "out/last-drill").write_text(json.dumps(told | {"counted": 7, "lasted": 9}, separators=(",", ":")) + "\n")
+
+
+def of_drill(node: Path) -> tuple[int, str, str]:
+    _, said = told(node)
+    return int((node / "said/worked").read_text()), (node / "said/good").read_text(), said
+
+
+def moment(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_how_the_last_drill_ended_is_told(node: Path) -> None:
+    worked, good, said = of_drill(node)
+    assert (worked, good) == (0, "none")
+    assert "no snapshot of node cp-1 was tried yet" in said
+    drilled(node, of="x", result="good", worked=moment(NOW - 90000))
+    assert of_drill(node)[:2] == (NOW - 90000, "1")
+    drilled(node, of="x", result="bad", worked=moment(NOW - 90000))
+    worked, good, said = of_drill(node)
+    assert (worked, good) == (NOW - 90000, "0")
+    assert "node cp-1 has a snapshot that did not bring etcd back" in said
+
+
+def test_a_drill_that_never_worked_or_of_a_time_to_come_did_not_work(node: Path) -> None:
+    drilled(node, of="x", result="bad", worked="")
+    assert of_drill(node)[:2] == (0, "0")
+    drilled(node, of="x", result="good", worked=moment(NOW + 90000))
+    assert of_drill(node)[:2] == (0, "1")
+    (node / "out/last-drill").write_text("")
+    assert of_drill(node)[:2] == (0, "none")

@@ -147,6 +147,7 @@ def test_facts_tell_which_backups_and_drills_rest() -> None:
         ("backup", "zabbix"): False,
         ("drill", "datasets"): True,
         ("drill", "checkpoints"): True,
+        ("drill", "zabbix"): False,
     }
 
 

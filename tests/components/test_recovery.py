@@ -106,7 +106,7 @@ def test_each_operation_is_one_of_the_cluster(claims: tuple[VolumeBackup, ...], 
         for one in (*component.base, *component.objects)
         if one["kind"] == "CronWorkflow"
     }
-    assert len(named) == 6 + len(claims)
+    assert len(named) == 8 + len(claims)
     assert {*named} <= schedules
 
 
@@ -289,7 +289,7 @@ def test_what_lay_in_the_site_is_promised_to_nobody_who_lost_it(ml50: Cluster) -
         ("- Zabbix", True),
     ]
     first, every = steps(ml50)["Try it, and keep it again"].blocks
-    assert re.findall(r"submit (\S+)", first) == ["backup-datasets", "backup-checkpoints"]
+    assert re.findall(r"submit (\S+)", first) == ["backup-datasets", "backup-checkpoints", "backup-zabbix"]
     assert "drill-models" in every
 
 

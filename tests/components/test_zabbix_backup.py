@@ -11,6 +11,7 @@ from msgspec import structs
 from generator.components import compose
 from generator.components.kube_prometheus_stack.alerts import backups_missed
 from generator.components.workflows.backup import workflow_template as of_buckets
+from generator.components.workflows.drill import workflow_template as of_bucket_drills
 from generator.components.workflows.scheduled import BACKUP, label
 from generator.components.zabbix.hosts import services
 from generator.components.zabbix.versions import VERSIONS
@@ -22,6 +23,7 @@ from generator.model.backup import CopyTarget, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.storage import ObjectUser
 
+NAMES = ("zabbix-backup", "restore-zabbix", "zabbix-drill")
 DATABASE = VERSIONS.known[0].images["postgresql"]
 
 
@@ -51,8 +53,8 @@ def template(cluster: Cluster, name: str) -> dict[str, Any]:
 
 
 def steps(cluster: Cluster) -> list[dict[str, Any]]:
-    both = (template(cluster, name)["spec"]["templates"] for name in ("zabbix-backup", "restore-zabbix"))
-    return [step for one in both for step in one if "container" in step]
+    each = (template(cluster, name)["spec"]["templates"] for name in NAMES)
+    return [step for one in each for step in one if "container" in step]
 
 
 def parameters(made: dict[str, Any]) -> dict[str, str]:
@@ -76,7 +78,9 @@ def test_where_nobody_may_write_nothing_runs(ml50: Cluster) -> None:
 
 def test_the_file_says_when_where_and_what(ml50: Cluster) -> None:
     cluster = with_backup(ml50, schedule="5 3 * * *", history=False, suspended=True)
-    (cron,) = [one for one in zabbix_backup(cluster).objects if one["kind"] == "CronWorkflow"]
+    cron, tried = [one for one in zabbix_backup(cluster).objects if one["kind"] == "CronWorkflow"]
+    assert (tried["metadata"]["name"], tried["spec"]["schedules"]) == ("drill-zabbix", ["35 15 * * 0"])
+    assert tried["spec"]["suspend"] is True
     assert (cron["spec"]["schedules"], cron["spec"]["suspend"]) == (["5 3 * * *"], True)
     assert cron["spec"]["workflowSpec"] == {"workflowTemplateRef": {"name": "zabbix-backup"}}
     given = parameters(template(cluster, "zabbix-backup"))
@@ -89,7 +93,7 @@ def test_the_file_says_when_where_and_what(ml50: Cluster) -> None:
 
 def test_pods_use_the_servers_own_version_and_a_volume_like_its(ml50: Cluster) -> None:
     images = {step["name"]: step["container"]["image"] for step in steps(ml50)}
-    assert {images[name] for name in ("dump", "restore", "switch")} == {DATABASE}
+    assert {images[name] for name in ("dump", "restore", "switch", "prove")} == {DATABASE}
     assert not [image for image in images.values() if image.endswith(":latest") or ":" not in image]
     assert ml50.monitoring.zabbix
     for name in ("zabbix-backup", "restore-zabbix"):
@@ -102,8 +106,9 @@ def test_pods_use_the_servers_own_version_and_a_volume_like_its(ml50: Cluster) -
 def test_each_step_gets_every_variable_that_its_script_reads(ml50: Cluster) -> None:
     data = scripts()["data"]
     shared = {"dump.sh": "database.sh", "restore.sh": "database.sh", "fetch.sh": "buckets.sh", "upload.sh": "client.sh"}
+    shared |= {"drill.sh": "database.sh", "record.sh": "client.sh"}
     # What the scripts set themselves, and what only one of several words of a script reads.
-    own = {"BASH_REMATCH", "BASH_SOURCE", "DUMP", "LEFT_OUT", "SNAPSHOT"}
+    own = {"BASH_REMATCH", "BASH_SOURCE", "EPOCHREALTIME", "MC_CONFIG_DIR", "DUMP", "LEFT_OUT", "SNAPSHOT"}
     for step in steps(ml50):
         script = step["container"]["command"][1].removeprefix("/scripts/")
         lines = (data[script] + (data[shared[script]] if shared[script] != "buckets.sh" else "")).splitlines()
@@ -115,10 +120,10 @@ def test_each_step_gets_every_variable_that_its_script_reads(ml50: Cluster) -> N
 
 def test_pods_may_report_results_and_have_one_secret_of_zabbixs(ml50: Cluster) -> None:
     made = zabbix_backup(ml50)
-    (role,) = [one for one in made.base if one["kind"] == "Role"]
-    assert role["rules"] == [
-        {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]}
-    ]
+    for role in (one for one in made.base if one["kind"] == "Role"):
+        assert role["rules"] == [
+            {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]}
+        ]
     assert {one.name for one in made.secrets} == {
         "zabbix-database",
         "minio-user-zabbix-writer",
@@ -131,7 +136,9 @@ def test_pods_may_report_results_and_have_one_secret_of_zabbixs(ml50: Cluster) -
         assert security["readOnlyRootFilesystem"] is True
         keys = {one["name"] for one in step["container"]["env"] if "valueFrom" in one}
         # None has both.
-        assert keys in ({"PGUSER", "PGPASSWORD"}, {"TARGET_ACCESS_KEY", "TARGET_SECRET_KEY"})
+        assert keys in ({"PGUSER", "PGPASSWORD"}, {"TARGET_ACCESS_KEY", "TARGET_SECRET_KEY"}, set())
+        assert (not keys) == (step["name"] == "prove")
+        assert len(step["container"]["env"]) == len({one["name"] for one in step["container"]["env"]})
 
 
 def test_the_database_lets_these_pods_in_and_nobody_else(ml50: Cluster) -> None:
@@ -140,8 +147,45 @@ def test_the_database_lets_these_pods_in_and_nobody_else(ml50: Cluster) -> None:
     ((ingress,),) = [policy["spec"]["ingress"]]
     (source,) = ingress["from"]
     assert source["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": NAMESPACE}
-    labels = template(ml50, "zabbix-backup")["spec"]["podMetadata"]["labels"]
-    assert source["podSelector"]["matchLabels"].items() <= labels.items()
+    for name in NAMES:
+        labels = template(ml50, name)["spec"]["podMetadata"]["labels"]
+        # Who tries a dump is never let near the live database.
+        assert (source["podSelector"]["matchLabels"].items() <= labels.items()) == (name != "zabbix-drill")
+
+
+def test_each_operation_has_an_account_of_its_own(ml50: Cluster) -> None:
+    accounts = {one["metadata"]["name"] for one in zabbix_backup(ml50).base if one["kind"] == "ServiceAccount"}
+    assert {template(ml50, name)["spec"]["serviceAccountName"] for name in NAMES} == accounts == {*NAMES}
+
+
+def test_nobody_enters_any_of_its_pods(ml50: Cluster) -> None:
+    (policy,) = [
+        one
+        for one in zabbix_backup(ml50).base
+        if one["kind"] == "NetworkPolicy" and one["metadata"]["name"] == NAMESPACE
+    ]
+    for name in NAMES:
+        labels = template(ml50, name)["spec"]["podMetadata"]["labels"]
+        assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+    assert policy["spec"]["ingress"] == []
+
+
+def test_a_drill_has_room_for_a_dump_and_a_database_and_reads_with_keys_that_only_read(ml50: Cluster) -> None:
+    assert ml50.storage.objects
+    reader = ObjectUser(name="dumps-reader", buckets=("zabbix-backup",), access="read")
+    cluster = with_users(ml50, (*ml50.storage.objects.users, reader))
+    made = template(cluster, "zabbix-drill")
+    given = parameters(made)
+    assert (given["target-secret"], given["record-secret"]) == ("minio-user-dumps-reader", "minio-user-zabbix-writer")
+    assert {"minio-user-dumps-reader", "minio-user-zabbix-writer"} < {
+        one.name for one in zabbix_backup(cluster).secrets
+    }
+    claims = {one["metadata"]["name"]: one["spec"] for one in made["spec"]["volumeClaimTemplates"]}
+    assert claims["work"] == claims["scratch"]
+    prove = {one["name"]: one for one in made["spec"]["templates"]}["prove"]["container"]
+    assert {"name": "scratch", "mountPath": "/scratch"} in prove["volumeMounts"]
+    assert made["spec"]["synchronization"] == {"mutexes": [{"name": "zabbix-drill"}]}
+    assert made["spec"]["metrics"] == of_bucket_drills()["spec"]["metrics"]
 
 
 def test_a_restore_and_a_dump_do_not_meet(ml50: Cluster) -> None:
@@ -168,7 +212,7 @@ def test_status_tells_of_it_and_its_runs_are_found(ml50: Cluster) -> None:
     }
     told = {one.name: one for one in last_backups(ml50, [run], (), now)}
     assert told["zabbix"].copy.good == began
-    assert not told["zabbix"].causes
+    assert not told["zabbix"].copy.causes
     late = {one.name: one for one in last_backups(ml50, [run], (), now.replace(day=25))}
     assert late["zabbix"].causes
 

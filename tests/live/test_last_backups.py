@@ -89,7 +89,61 @@ def test_runs_are_kept_as_long_as_is_said() -> None:
     assert KEPT == {BACKUP: "7 days", DRILL: "28 days"}
 
 
-def test_a_backup_of_etcd_has_no_drill() -> None:
+def test_every_backup_has_a_drill() -> None:
     found: list[LastBackup] = list(last_backups(CLUSTER, (), (), NOW))
-    assert [one.name for one in found if one.drill] == ["datasets", "checkpoints", "models"]
-    assert "etcd" in {one.name for one in found}
+    assert [one.name for one in found if one.drill] == ["datasets", "checkpoints", "models", "etcd", "zabbix"]
+
+
+def looked(hours: float, **nodes: dict[str, str]) -> dict[str, Any]:
+    """Return a run that brought a snapshot of etcd to its bucket, and looked at these nodes."""
+    made = run(hours, "Succeeded")
+    made["metadata"]["labels"] = {label(BACKUP): "etcd"}
+    made["status"]["nodes"] = {
+        name: {
+            "inputs": {"parameters": [{"name": "node", "value": name.replace("_", "-")}]},
+            "outputs": {"parameters": [{"name": key, "value": value} for key, value in said.items()]},
+        }
+        for name, said in nodes.items()
+    }
+    return made
+
+
+def said(days: float, good: str = "1") -> dict[str, str]:
+    return {"taken": "1", "worked": f"{(NOW - timedelta(days=days)).timestamp():.0f}", "good": good}
+
+
+def of_nodes(*runs: dict[str, Any]) -> LastRun:
+    (found,) = [one.drill for one in last_backups(CLUSTER, runs, (), NOW) if one.name == "etcd"]
+    assert found
+    return found
+
+
+def test_a_drill_of_etcd_is_each_nodes_own_and_the_oldest_good_one_counts() -> None:
+    newest = looked(5, cp_1=said(3), cp_2=said(4), cp_3=said(2))
+    found = of_nodes(looked(11, cp_1=said(9), cp_2=said(9), cp_3=said(9)), newest)
+    assert found == LastRun(good="2026-05-28T12:00:00Z", running="", causes=())
+
+
+def test_a_node_that_a_newer_run_could_not_look_at_is_told_of_by_the_one_before() -> None:
+    found = of_nodes(looked(5, cp_1=said(3), cp_2=said(3), cp_3={}), looked(11, cp_3=said(10, good="0")))
+    assert found.good == "2026-05-22T12:00:00Z"
+    (cause,) = found.causes
+    assert cause.why == "the last snapshot that cp-3 tried did not bring etcd back"
+    assert cause.command.startswith("ssh root@10.10.0.1")
+
+
+def test_nodes_whose_drill_is_too_old_or_never_was_are_named() -> None:
+    found = of_nodes(looked(5, cp_1=said(15), cp_2={"taken": "1", "worked": "0", "good": "none"}, cp_3=said(14)))
+    assert found.good == ""
+    assert [cause.why for cause in found.causes] == [
+        "the last snapshot of cp-1 that brought etcd back is 15 days old: one a week is tried",
+        "no snapshot of cp-2 is known to have brought etcd back",
+    ]
+
+
+def test_where_the_run_rests_that_tells_of_nodes_nothing_is_said_of_their_drills() -> None:
+    etcd = CLUSTER.kubernetes.etcd
+    assert etcd.backup
+    resting = structs.replace(etcd, backup=structs.replace(etcd.backup, suspended=True))
+    cluster = structs.replace(CLUSTER, kubernetes=structs.replace(CLUSTER.kubernetes, etcd=resting))
+    assert [one.drill for one in last_backups(cluster, (), (), NOW) if one.name == "etcd"] == [None]

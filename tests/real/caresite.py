@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from twin.fixtures import Twin
 
 CLUSTER = structs.replace(load("ml50"), gpu_care=GpuCare(drain=True))
-NAMES = ("gpu-care", "gpu-drain")
+NAMES = ("gpu-care", "gpu-drain", "gpu-cleared")
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 ACCOUNTS = [f"{NAMESPACE}:{name}" for name in NAMES]
 GPU = {"name": "main", "image": "registry.example.org/any:1", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
@@ -80,7 +80,7 @@ class Care(Steps):
             **TIMES,
             "KUBERNETES_SERVICE_HOST": "127.0.0.1",
             "KUBERNETES_SERVICE_PORT": str(self.api.address.port),
-            "ACCOUNT": str(self.folder / ("gpu-drain" if operation == "drain" else "gpu-care")),
+            "ACCOUNT": str(self.folder / f"gpu-{operation}"),
             "DRAIN_ONLY": "nvidia.com/",
             "EXPORTER_PORT": str(self.port),
             "EXPORTER_SECONDS": "5",

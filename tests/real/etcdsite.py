@@ -185,7 +185,8 @@ def containerd(folder: Path) -> Iterator[dict[str, str]]:
     config += f'[grpc]\naddress = "{socket}"\n[ttrpc]\naddress = "{socket}.ttrpc"\n'
     (folder / "config.toml").write_text(config)
     told = {"CONTAINERD_ADDRESS": str(socket)}
-    files: dict[str, Path | bytes] = {f"/usr/local/bin/{one}": Path(program(one)) for one in ("etcdctl", "etcdutl")}
+    programs = ("etcd", "etcdctl", "etcdutl")
+    files: dict[str, Path | bytes] = {f"/usr/local/bin/{one}": Path(program(one)) for one in programs}
     archive = image(folder / "etcd.tar", IMAGE, files, Env=["PATH=/usr/local/bin"])
     with apart, lock, running(folder / "log", ["containerd", "--config", str(folder / "config.toml")], socket.exists):
         command = ["ctr", "--namespace=k8s.io", "images", "import", "--all-platforms", str(archive)]

@@ -35,6 +35,11 @@ def records(machine: Machine) -> list[dict[str, object]]:
     return [json.loads(file.read_text()) for file in sorted(machine.out.glob("*.json"))]
 
 
+def held(machine: Machine) -> list[Path]:
+    """Return what lies there of snapshots: what a drill found is seen in test_etcd_drill.py."""
+    return [file for file in machine.out.iterdir() if file.name != "last-drill"]
+
+
 def test_a_snapshot_is_taken_proved_and_encrypted(one: Site) -> None:
     (machine,) = one.machines
     done = machine.snapshot()
@@ -74,7 +79,7 @@ def test_the_newest_are_kept_and_what_is_not_whole_goes(one: Site) -> None:
         time.sleep(1.1)
         done = machine.snapshot(KEEP="2")
         assert done.returncode == 0, done.stderr
-    names = sorted(file.name for file in machine.out.iterdir())
+    names = sorted(file.name for file in held(machine))
     assert [name.split(".", 1)[1] for name in names] == ["db.age", "json", "keys.age"] * 2
     assert len(records(machine)) == 2
 
@@ -87,10 +92,10 @@ def test_a_second_snapshot_in_the_same_second_leaves_the_first_as_it_is(one: Sit
     for name in set(coming) - {newest.stem}:
         for suffix in (".json", ".db.age"):
             shutil.copy(newest.with_suffix(suffix), machine.out / f"{name}{suffix}")
-    there = {file.name: file.stat().st_ino for file in machine.out.iterdir()}
+    there = {file.name: file.stat().st_ino for file in held(machine)}
     done = machine.snapshot()
     assert done.returncode == 0, done.stderr
-    assert there.items() < {file.name: file.stat().st_ino for file in machine.out.iterdir()}.items()
+    assert there.items() < {file.name: file.stat().st_ino for file in held(machine)}.items()
 
 
 def aged(machine: Machine, *days: int) -> list[str]:
@@ -125,7 +130,7 @@ def test_without_room_older_ones_go_and_the_newest_two_stay(one: Site) -> None:
         assert done.returncode == 1
         assert "three times that must be free. The newest 2 snapshots stay" in done.stderr
         assert sorted(file.stem for file in machine.out.glob("*.json")) == before[-2:]
-        assert len([*machine.out.iterdir()]) == 6
+        assert len(held(machine)) == 6
     (machine.tools / "df").unlink()
 
 
@@ -166,19 +171,19 @@ def test_what_failed_runs_left_goes_with_the_next_run_also_if_it_fails(one: Site
     done = machine.snapshot()
     (machine.tools / "ctr").unlink()
     assert done.returncode == 1
-    assert sorted(file.name for file in machine.out.iterdir()) == [f"{name}.db.age", f"{name}.json", f"{name}.keys.age"]
+    assert sorted(file.name for file in held(machine)) == [f"{name}.db.age", f"{name}.json", f"{name}.keys.age"]
 
 
 def test_a_run_whose_encryption_fails_leaves_nothing(one: Site) -> None:
     (machine,) = one.machines
-    before = sorted(machine.out.iterdir())
+    before = sorted(held(machine))
     machine.put(
         "age", '#!/bin/sh\nfor word in "$@"; do case $word in *.part) echo half >"$word" ;; esac; done\nexit 1\n'
     )
     done = machine.snapshot()
     (machine.tools / "age").unlink()
     assert "age did not encrypt" in done.stderr
-    assert sorted(machine.out.iterdir()) == before
+    assert sorted(held(machine)) == before
 
 
 # Between the script and the real `ctr`: what it does once the snapshot is saved.
@@ -190,7 +195,7 @@ case "$*" in *"snapshot save"*) {what} ;; esac
 
 def test_a_damaged_snapshot_is_refused_and_nothing_older_goes(one: Site) -> None:
     (machine,) = one.machines
-    before = sorted(machine.out.iterdir())
+    before = sorted(held(machine))
     file = machine.root / "var/lib/etcd-snapshots/work/new.db"
     for what, why in (
         (f"printf X | dd of={file} bs=1 seek=20000 conv=notrunc 2>/dev/null", "its checksum is not that"),
@@ -201,14 +206,14 @@ def test_a_damaged_snapshot_is_refused_and_nothing_older_goes(one: Site) -> None
         (machine.tools / "ctr").unlink()
         assert done.returncode == 1
         assert why in done.stderr
-        assert sorted(machine.out.iterdir()) == before
+        assert sorted(held(machine)) == before
         assert not file.exists()
 
 
 def test_a_snapshot_that_etcdutl_does_not_take_is_refused(one: Site) -> None:
     """Its checksum fits: what etcd sent was damaged already."""
     (machine,) = one.machines
-    before = sorted(machine.out.iterdir())
+    before = sorted(held(machine))
     file = machine.root / "var/lib/etcd-snapshots/work/new.db"
     damage = f"head -c 8192 /dev/zero >{file}; sha256sum {file} | cut -c 1-64 | xxd -r -p >{file}.sum; "
     machine.put("ctr", AFTER_SAVING.format(what=f"{damage} cat {file}.sum >>{file}"))
@@ -216,7 +221,7 @@ def test_a_snapshot_that_etcdutl_does_not_take_is_refused(one: Site) -> None:
     (machine.tools / "ctr").unlink()
     assert done.returncode == 1
     assert "etcdutl does not take the snapshot" in done.stderr
-    assert sorted(machine.out.iterdir()) == before
+    assert sorted(held(machine)) == before
 
 
 def test_a_run_that_was_killed_leaves_the_next_one_whole(one: Site) -> None:
@@ -253,7 +258,7 @@ def test_two_runs_do_not_meet(one: Site) -> None:
 )
 def test_what_cannot_work_is_said_and_keeps_the_others(one: Site, break_it: str, why: str) -> None:
     (machine,) = one.machines
-    before = sorted(machine.out.iterdir())
+    before = sorted(held(machine))
     assert before
     away = machine.root / "away"
     moved = {
@@ -277,5 +282,5 @@ def test_what_cannot_work_is_said_and_keeps_the_others(one: Site, break_it: str,
         (machine.tools / "df").unlink(missing_ok=True)
     assert done.returncode == 1, done.stdout
     assert why in done.stderr
-    assert sorted(machine.out.iterdir()) == before
+    assert sorted(held(machine)) == before
     healthy(machine)

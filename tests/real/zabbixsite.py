@@ -148,15 +148,17 @@ def running(command: list[Any], folder: Path, **env: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def database_in(folder: Path, **env: str) -> Iterator[None]:
-    """Run PostgreSQL with Zabbix's database and everything it writes in `folder`, which all may enter."""
+def database_in(folder: Path, address: str = "", **env: str) -> Iterator[None]:
+    """Run PostgreSQL with Zabbix's database and everything it writes in `folder`, which all may enter. It answers on a
+    socket there, and at `address` if there is one.
+    """
     need_programs()
     if account := user():
         shutil.chown(folder, account)
     data = folder / "data"
     init = [str(POSTGRES / "initdb"), "-D", str(data), "-U", "zabbix", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
     subprocess.run(init, check=True, capture_output=True, user=user(), cwd=folder)
-    options = ["-k", folder, "-h", "", "-c", "fsync=off", "-c", "full_page_writes=off"]
+    options = ["-k", folder, "-h", address, "-c", "fsync=off", "-c", "full_page_writes=off"]
     with running([POSTGRES / "postgres", "-D", data, *options], folder, **env):
         fill(folder)
         yield

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.components.component import Manifest
-from generator.components.gpu_care.names import DRAIN, NAME, labels
+from generator.components.gpu_care.names import CLEARED, DRAIN, NAME, labels
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.node_operations.names import NAMESPACE
 from generator.components.node_operations.rights import emptying
@@ -12,13 +12,17 @@ from generator.model.cluster import Cluster
 
 
 def rights(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield accounts and roles of those who look, and of those who see to it that jobs leave, asked by hand or not."""
+    """Yield accounts and roles: who looks, who takes marks away again, and who sees to it that jobs leave."""
     nodes = rule("", ["nodes"], ["list"])
     looked_at = rule("", ["nodes"], ["get", "patch"], [one.name for one in cluster.gpu_nodes])
     yield _account(NAME)
     yield from _bound(NAME, [nodes, looked_at, rule("", ["pods"], ["get"])])
     yield from _bound(NAME, [*_executor(), rule("", ["events"], ["create"])], namespace=NAMESPACE)
     yield from _bound(NAME, [rule("", ["pods"], ["list"])], namespace=GPU_OPERATOR)
+    yield _account(CLEARED)
+    yield from _bound(CLEARED, [looked_at])
+    yield from _bound(CLEARED, [*_executor()], namespace=NAMESPACE)
+    yield from _bound(CLEARED, [rule("", ["pods"], ["list"])], namespace=GPU_OPERATOR)
     yield _account(DRAIN)
     seen = rule("", ["nodes"], ["get"], [one.name for one in cluster.gpu_nodes])
     yield from _bound(DRAIN, [nodes, seen, *emptying(cluster)])

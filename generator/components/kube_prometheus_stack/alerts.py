@@ -152,9 +152,9 @@ def _copies(cluster: Cluster) -> Iterator[dict[str, Any]]:
 
 
 def _drills(cluster: Cluster) -> Iterator[dict[str, Any]]:
-    for one in cluster.drilled:
-        yield _failed(one.name)
-        yield from _missed("Drill", one.name, drill.NEWEST, one.drill_too_old, "warning")
+    for name, age in cluster.watched_drills.items():
+        yield _failed(name)
+        yield from _missed("Drill", name, drill.NEWEST, age, "warning")
 
 
 def _failed(name: str) -> dict[str, Any]:

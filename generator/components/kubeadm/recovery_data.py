@@ -36,7 +36,8 @@ def runs(cluster: Cluster) -> Text:
 
 def first_backups(cluster: Cluster) -> Text:
     """Return what must be run, or waited for, before where the site was lost with the backups that were in it."""
-    names = [f"backup-{one.name}" for one in cluster.backups if elsewhere(cluster, one) is None]
+    tried = (one for one in cluster.all_backups if one in cluster.tried and elsewhere(cluster, one) is None)
+    names = [f"backup-{one.name}" for one in tried]
     buckets = Text(words.FIRST_BACKUPS, runs=_submitted(cluster, names)) if names else joined(())
     claims = Text(words.FIRST_OF_CLAIMS) if cluster.volume_backups else joined(())
     return joined((claims, buckets))

@@ -11,7 +11,7 @@ FAILED = "argo_workflows_operation_last_failure_seconds"
 """Another one: when the newest run ended that failed or was stopped."""
 TOLD_FOR = 24 * 60 * 60
 """How long a failure is told, in seconds, where no run has gone well since."""
-SCHEDULED = ("backup", "drill", "etcd-backup", "gpu-care", "volume-drill", "zabbix-backup")
+SCHEDULED = ("backup", "drill", "etcd-backup", "gpu-care", "volume-drill", "zabbix-backup", "zabbix-drill")
 """Operations whose alerts tell, in Prometheus and in Zabbix, that they did not work for too long."""
 
 

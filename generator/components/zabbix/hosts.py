@@ -102,8 +102,8 @@ def services(cluster: Cluster) -> Manifest:
 def _of_backups(cluster: Cluster) -> Iterator[Manifest]:
     for name, age in cluster.watched_backups.items():
         yield backup(whole(cluster), name, age)
-    for one in cluster.drilled:
-        yield from drills(whole(cluster), one.name, one.drill_too_old)
+    for name, age in cluster.watched_drills.items():
+        yield from drills(whole(cluster), name, age)
     running = [one for one in cluster.volume_backups if not one.suspended]
     if running:
         yield metrics(cluster.kubernetes.dns_domain)

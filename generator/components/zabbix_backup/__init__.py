@@ -1,5 +1,5 @@
-"""Dumps of Zabbix's database on their way to a bucket, and back. They run in a namespace of their own: of Zabbix's
-Secrets their pods have the database's alone.
+"""Dumps of Zabbix's database on their way to a bucket, tried there, and back. They run in a namespace of their own: of
+Zabbix's Secrets their pods have the database's alone.
 """
 
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier, Turn
@@ -7,25 +7,27 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
 from generator.components.minio.settings import client_image
 from generator.components.static import read_objects, read_text
-from generator.components.workflows.scheduled import cron_workflow, given
+from generator.components.workflows import drill
+from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
 from generator.components.workflows.steps import way
-from generator.components.workflows.targets import WAY, Target, authorities, keys, reached, target
+from generator.components.workflows.targets import WAY, Target, authorities, keys, reached, reader, target, writer
 from generator.components.zabbix.database import storage_class
 from generator.components.zabbix.names import DATABASE
 from generator.components.zabbix.names import NAMESPACE as ZABBIX
 from generator.components.zabbix.versions import VERSIONS
-from generator.components.zabbix_backup.names import LABELS, NAMESPACE, PART
+from generator.components.zabbix_backup.names import DRILL, LABELS, NAMESPACE, PART
 from generator.model.backup import ZabbixBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
+SCRIPTS = ("database.sh", "dump.sh", "drill.sh", "fetch.sh", "record.sh", "restore.sh")
 FILES = {
     "client.sh": "workflows/client.sh",
     "buckets.sh": "workflows/buckets.sh",
     "ready.sh": "workflows/ready.sh",
     "upload.sh": "workflows/upload.sh",
-    **{name: f"zabbix_backup/{name}" for name in ("database.sh", "dump.sh", "fetch.sh", "restore.sh")},
+    **{name: f"zabbix_backup/{name}" for name in SCRIPTS},
 }
 """The scripts of the pods, and what they share."""
 
@@ -66,7 +68,7 @@ def scripts() -> Manifest:
 
 
 def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, to: Target) -> list[Manifest]:
-    """Return both workflows, and the schedule of the first; none where nobody may write, which a rule reports."""
+    """Return the workflows, and the schedules of dumps and drills; none where nobody may write, which a rule tells."""
     target = {
         "name": item.name,
         "target-bucket": item.target.bucket,
@@ -77,24 +79,34 @@ def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, to: Target) 
         **to.ways,
     }
     dump = {**target, "history": "true" if item.history else "false"}
-    spec = {"workflowTemplateRef": {"name": PART}}
     return [
         workflow_template(cluster, zabbix, "zabbix_backup/dump.yaml", dump),
         workflow_template(cluster, zabbix, "zabbix_backup/restore.yaml", {**target, "at": "", "switch": "no"}),
-        cron_workflow(item, NAMESPACE, LABELS, spec),
+        tried(cluster, zabbix, {**target, "target-secret": to.reads, "record-secret": to.writes, "at": ""}),
+        cron_workflow(item, NAMESPACE, LABELS, {"workflowTemplateRef": {"name": PART}}),
+        drill_workflow(item, NAMESPACE, LABELS, {"workflowTemplateRef": {"name": DRILL}}),
     ]
 
 
+def tried(cluster: Cluster, zabbix: Zabbix, parameters: dict[str, str]) -> Manifest:
+    """Return the workflow of the drill. It tells as drills of buckets do, and has a volume more, for its database."""
+    made = workflow_template(cluster, zabbix, "zabbix_backup/drill.yaml", parameters)
+    claims = [*made["spec"]["volumeClaimTemplates"], volume(cluster, zabbix, "scratch")]
+    told = drill.workflow_template()["spec"]["metrics"]
+    return {**made, "spec": {**made["spec"], "metrics": told, "volumeClaimTemplates": claims}}
+
+
 def workflow_template(cluster: Cluster, zabbix: Zabbix, file: str, parameters: dict[str, str]) -> Manifest:
-    """Return one of the two: what its file says, with what both share, and this cluster's images and volume."""
+    """Return one of them: what its file says, with what all share, and this cluster's images and volume."""
     (made,), (shared,) = read_objects(file), read_objects("zabbix_backup/step.yaml")
-    images = {"client": client_image(cluster), "database": VERSIONS.of(cluster).images["postgresql"]}
+    database = VERSIONS.of(cluster).images["postgresql"]
+    images = {"client": client_image(cluster), "database": database, "scratch": database}
     order, *steps = made["spec"]["templates"]
     spec = {
         **shared["spec"],
         **made["spec"],
         **given(parameters),
-        "volumeClaimTemplates": [volume(cluster, zabbix)],
+        "volumeClaimTemplates": [volume(cluster, zabbix, "work")],
         "templates": [order, *(step(one, shared, images) for one in steps)],
     }
     return {**made, "spec": spec}
@@ -103,22 +115,28 @@ def workflow_template(cluster: Cluster, zabbix: Zabbix, file: str, parameters: d
 def step(one: Manifest, shared: Manifest, images: dict[str, str]) -> Manifest:
     """Return a step with what all share, and with what those share that speak to the same server."""
     own = one["container"]
-    alike = shared[own["of"]]
+    alike, more = shared[own["of"]], own.get("env", [])
+    names = {each["name"] for each in more}
     container = {
         "image": images[own["of"]],
         "command": own["command"],
-        "env": [*alike["env"], *own.get("env", ()), *(way() if own["of"] == "client" else ())],
+        "env": [
+            *(each for each in alike["env"] if each["name"] not in names),
+            *more,
+            *(way() if own["of"] == "client" else ()),
+        ],
         "resources": alike["resources"],
         **shared["container"],
+        "volumeMounts": [*shared["container"]["volumeMounts"], *own.get("volumeMounts", ())],
     }
     return {**shared["step"], **one, "container": container}
 
 
-def volume(cluster: Cluster, zabbix: Zabbix) -> Manifest:
-    """Return the claim of a run, as large as the database's: a dump is smaller than what it is of."""
+def volume(cluster: Cluster, zabbix: Zabbix, name: str) -> Manifest:
+    """Return a claim of a run, as large as the database's: a dump is smaller than what it is of."""
     found = storage_class(cluster, zabbix)
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": str(zabbix.storage)}}}
-    return {"metadata": {"name": "work"}, "spec": spec | ({"storageClassName": found} if found else {})}
+    return {"metadata": {"name": name}, "spec": spec | ({"storageClassName": found} if found else {})}
 
 
 def secrets(cluster: Cluster, item: ZabbixBackup) -> tuple[Secret, ...]:
@@ -134,7 +152,8 @@ def secrets(cluster: Cluster, item: ZabbixBackup) -> tuple[Secret, ...]:
         copy_of=f"{ZABBIX}/{DATABASE}",
         turn=Turn(),
     )
-    return (database, *keys(cluster, (item,), NAMESPACE, PART), signed("zabbix-backup-client", NAMESPACE, PART))
+    users = keys(cluster, (item,), NAMESPACE, PART, (writer, reader))
+    return (database, *users, signed("zabbix-backup-client", NAMESPACE, PART))
 
 
 def asked(cluster: Cluster) -> ZabbixBackup | None:

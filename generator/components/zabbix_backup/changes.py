@@ -1,6 +1,6 @@
 """What changes of the backup of Zabbix's database mean, beside those of every backup's schedule."""
 
-from generator.components.zabbix_backup.names import NAMESPACE, PART, RESTORE
+from generator.components.zabbix_backup.names import DRILL, NAMESPACE, PART, RESTORE
 from generator.model.change import ChangeRule, Effect
 from generator.model.compared import named
 
@@ -15,9 +15,9 @@ CHANGES = (
         paths=("spec",),
         but=("spec.templates.*.container.image", "spec.volumeClaimTemplates"),
         effect=Effect.UNKNOWN,
-        reason="the next run does something else: nobody has written down whether it still dumps or brings back",
+        reason="the next run does something else: nobody has written down whether it still dumps, tries or brings back",
         instead=_INSTEAD,
-        when=named(NAMESPACE, PART, RESTORE),
+        when=named(NAMESPACE, PART, RESTORE, DRILL),
     ),
     ChangeRule(
         code="GEN-CHG-903",

@@ -2,6 +2,7 @@
 # Bring a dump back from the bucket into $WORK: fetch.sh
 #   zabbix.dump  the newest, or the newest that was taken by $AT; the very one that its record is about
 #   chosen       when it was taken
+#   record.json  what its record says
 # Needs only what the client image holds: bash, coreutils and mc (no awk, grep, sed or jq).
 # Exit code 1: trouble that may pass. Exit code 2: a verdict, trying again does not help.
 set -euo pipefail
@@ -18,6 +19,7 @@ choose() { # sets stamp, and sum: what its record says of it
   text=$(mc cat "$records/$stamp.json") || trouble "cannot read $records/$stamp.json"
   [[ $text =~ \"sha256\":\"([0-9a-f]{64})\" ]] || verdict "$records/$stamp.json is not a record of ours"
   sum=${BASH_REMATCH[1]}
+  printf '%s\n' "$text" >"$WORK/record.json"
   say "chosen: $text"
 }
 

@@ -5,3 +5,5 @@ PART = "zabbix-backup"
 LABELS = {"app.kubernetes.io/name": PART, "app.kubernetes.io/part-of": PART}
 RESTORE = "restore-zabbix"
 """The operation that brings a dump back."""
+DRILL = "zabbix-drill"
+"""The operation that tries a dump."""

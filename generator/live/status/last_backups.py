@@ -9,8 +9,9 @@ from generator.components.component import Manifest
 from generator.components.workflows.scheduled import BACKUP, DRILL, label
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
+from generator.live.status.etcd_drills import node_drill
 from generator.live.times import moment
-from generator.model.backup import AnyBackup, Backup, Tried
+from generator.model.backup import AnyBackup, EtcdBackup, Tried
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
@@ -30,7 +31,7 @@ class LastRun(Struct, frozen=True, kw_only=True):
 
 
 class LastBackup(Struct, frozen=True, kw_only=True):
-    """A backup, whose last good run began when what it holds was there, and its drill; those of etcd have none."""
+    """A backup, whose last good run began when what it holds was there, and its drill."""
 
     name: str
     copy: LastRun
@@ -58,13 +59,29 @@ def last_backups(
     """Yield the backups of the cluster file, in its order."""
     for one in cluster.all_backups:
         copy = _last(cluster.name, _backup(one), workflows, now)
-        drill = last_drill(cluster, one, drills, now) if isinstance(one, Backup) else None
+        if isinstance(one, EtcdBackup):
+            drill = _drill_of_nodes(cluster, one, workflows, now)
+        else:
+            drill = last_drill(cluster, one, drills, now)
         yield LastBackup(name=one.name, copy=copy, drill=drill)
 
 
 def last_drill(cluster: Cluster, one: Tried, drills: Sequence[Manifest], now: datetime) -> LastRun:
     """Return the last good drill of a backup."""
     return _last(cluster.name, _drill(one), drills, now)
+
+
+def _drill_of_nodes(cluster: Cluster, one: EtcdBackup, workflows: Sequence[Manifest], now: datetime) -> LastRun | None:
+    """Return how the control-plane nodes' own drills went; None where the run that tells of them rests. Good is when
+    the node tried its own whose good one is the oldest.
+    """
+    if one.suspended:
+        return None
+    mine = [run for run in workflows if dig(run, "metadata", "labels", label(BACKUP)) == one.name]
+    runs = sorted(mine, key=_began, reverse=True)
+    found = [node_drill(machine, runs) for machine in cluster.control_plane]
+    causes = (cause for each in found for cause in each.causes(one.drill_too_old, now))
+    return LastRun(good=min((each.worked for each in found), default=""), running="", causes=tuple(causes))
 
 
 def _backup(one: AnyBackup) -> _Schedule:

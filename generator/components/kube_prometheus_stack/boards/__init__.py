@@ -40,7 +40,7 @@ def shown(cluster: Cluster) -> Iterator[str]:
         "volcano": cluster.teams,
         "argo-cd": True,
         "argo-workflows": operated(cluster),
-        "backups": cluster.watched_backups or cluster.drilled,
+        "backups": cluster.watched_backups or cluster.watched_drills,
         "volume-backups": any(not one.suspended for one in cluster.volume_backups),
     }
     yield from (name for name, there in parts.items() if there)

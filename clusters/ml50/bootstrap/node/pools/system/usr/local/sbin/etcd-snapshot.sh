@@ -5,6 +5,7 @@
 #   TIME.db.age  the snapshot, for the recipients of the cluster file; whoever reads it in plain has every Secret
 #   TIME.keys.age  the certificates and keys of that time, for the same recipients: without them nothing reads the snapshot
 #   TIME.json    what is known of it, written last: without it the others are not whole
+#   last-drill   what came of it when one was tried last: once a week the newest is restored, see etcd-drill.sh
 # Safe to kill and to run again. Before a snapshot is taken, what a killed run left goes, and so do snapshots that are too
 # many, too old, or in the way of a new one; the newest two that are whole stay whatever happens.
 set -eu
@@ -21,6 +22,8 @@ days=${KEEP_DAYS:-14}
 least=2
 # The group of the pods that upload: they read `out`, and nothing else here.
 group=8737
+# shellcheck source=SCRIPTDIR/etcd-drill.sh
+. "$(dirname "$0")/etcd-drill.sh"
 
 begin() {
   load
@@ -30,8 +33,9 @@ begin() {
   chgrp "$group" "$out"
   chmod 0750 "$out"
   alone "$store/lock"
+  end_member
   rm -rf "$work"
-  trap 'rm -rf "$work" "$out"/*.part' EXIT
+  trap 'end_member; rm -rf "$work" "$out"/*.part' EXIT
   trap 'exit 143' TERM INT HUP
   (umask 077 && mkdir "$work")
 }
@@ -96,9 +100,10 @@ prove() { # the file ends with the sha256 of what is before; `status` looks thro
 }
 
 record() { # of the encrypted snapshot
-  printf '{"backup":"etcd","node":"%s","taken":"%s","revision":%d,"keys":%d,"bytes":%d,"image":"%s","sha256":"%s"}\n' \
+  printf '{"backup":"etcd","node":"%s","taken":"%s","revision":%d,"keys":%d,"bytes":%d,"image":"%s","sha256":"%s",' \
     "$(hostname -s)" "$(date -u -d "@$taken" +%FT%TZ)" "$revision" "$keys" "$(stat -c %s "$out/$stamp.db.age")" \
     "$image" "$(sha256sum "$out/$stamp.db.age" | cut -c 1-64)"
+  printf '"drill":%s}\n' "$(cat "$drilled" 2>/dev/null || echo null)"
 }
 
 seal() { # file in plain, name among the others: encrypted there, for the group
@@ -143,6 +148,7 @@ moment
 last=$(find "$out" -name '*.json' | sort | tail -n 1)
 client snapshot save /work/new.db >/dev/null || fail "etcd at $endpoint gave no snapshot"
 prove
+if is_due; then remember; fi
 put
 before=$(if [ -n "$last" ]; then number revision "$(cat "$last")"; fi)
 if [ "$revision" -lt "${before:-0}" ]; then
@@ -151,3 +157,4 @@ if [ "$revision" -lt "${before:-0}" ]; then
 fi
 prune
 echo "took $out/$stamp.db.age: revision $revision, $keys keys"
+if is_due; then drill; fi
