@@ -275,6 +275,21 @@ def test_an_unknown_phase_is_a_verdict(pair: Pair) -> None:
     assert "usage" in said
 
 
+def test_a_bandwidth_holds_for_all_that_a_copy_brings_together(pair: Pair) -> None:
+    for number in range(6):
+        pair.file(f"large/{number}", bytes([number]) * 1_000_000)
+    pair.settle()
+    pair.more = {"MC_LIMIT_UPLOAD": "2000000", "MC_LIMIT_DOWNLOAD": "2000000"}
+    began = time.monotonic()
+    code, said = pair.run("mirror")
+    took = time.monotonic() - began
+    # What may come in one second comes at once.
+    assert (code, took > 2) == (0, True), (took, said)
+    pair.more = {"MC_LIMIT_UPLOAD": "", "MC_LIMIT_DOWNLOAD": ""}
+    pair.run("mirror")
+    assert pair.run("verify")[0] == 0
+
+
 def test_a_target_without_room_is_a_verdict_whose_words_say_so(pair: Pair) -> None:
     words = pair.folder / "termination"
     words.touch()
