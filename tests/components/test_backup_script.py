@@ -1,11 +1,13 @@
 """The backup script against two real MinIO servers: what it copies, and that nothing wrong passes."""
 
 import hashlib
+import io
 import json
 import os
 import re
 import signal
 import socket
+import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,6 +125,29 @@ def test_a_source_that_dies_during_the_copy_is_red(servers: tuple[Server, Server
     finally:
         source.start()
         await_ready(source)
+
+
+def test_ten_thousand_objects_are_whole_though_the_copy_is_killed_in_the_middle(pair: Pair) -> None:
+    archive = pair.folder / "archive.tar"
+    with tarfile.open(archive, "w") as made:
+        for number in range(10_000):
+            member = tarfile.TarInfo(f"many/{number % 100}/{number}")
+            member.size = len(text := f"object {number}".encode())
+            made.addfile(member, io.BytesIO(text))
+    # MinIO makes an object of each of its files.
+    pair.mc("cp", "--attr", "X-Amz-Meta-Snowball-Auto-Extract=true", str(archive), f"source/{pair.name}/archive.tar")
+    first, place = pair.start("mirror"), pair.target.folder / pair.copy / "many"
+    for _ in range(600):
+        time.sleep(0.05)
+        if place.is_dir() and len(list(place.iterdir())) > 20:
+            break
+    assert first.poll() is None, "the copy had ended before it was killed"
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate(timeout=60)
+    pair.backup()
+    (record,) = pair.records()
+    assert (record["objects"], record["moving"]) == (10_004, 0)
+    assert pair.mc("cat", f"target/{pair.copy}/many/99/9999") == "object 9999"
 
 
 def test_a_target_that_is_down_is_red_at_once(pair: Pair) -> None:
