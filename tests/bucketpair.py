@@ -132,6 +132,7 @@ class Pair:
             "SINCE": str(self.since),
             "READY_SECONDS": "20",
             "ETAGS": "md5",
+            "MC_LIMIT_UPLOAD": "",
             "COMPARE_PERCENT": "none",
             "SHRINK_PERCENT": "20",
             "SAMPLE": "50",

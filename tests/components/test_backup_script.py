@@ -144,6 +144,7 @@ def test_ten_thousand_objects_are_whole_though_the_copy_is_killed_in_the_middle(
     assert first.poll() is None, "the copy had ended before it was killed"
     os.killpg(first.pid, signal.SIGKILL)
     first.communicate(timeout=60)
+    pair.always["SAMPLE"] = "4"
     pair.backup()
     (record,) = pair.records()
     assert (record["objects"], record["moving"]) == (10_004, 0)
@@ -283,7 +284,7 @@ def test_keys_stand_in_no_command_line_and_no_output(pair: Pair) -> None:
     pair.user("target", *WRITE)
     secret = pair.keys["TARGET"][1]
     pair.put("big", "x" * 8_000_000)
-    pair.more["MC_LIMIT_UPLOAD"] = "2MiB"
+    pair.more["MC_LIMIT_UPLOAD"] = "2097152"
     process = pair.start("mirror")
     time.sleep(1.5)
     assert process.poll() is None
@@ -310,9 +311,15 @@ def test_a_bandwidth_holds_for_all_that_a_copy_brings_together(pair: Pair) -> No
     took = time.monotonic() - began
     # What may come in one second comes at once.
     assert (code, took > 2) == (0, True), (took, said)
-    pair.more = {"MC_LIMIT_UPLOAD": "", "MC_LIMIT_DOWNLOAD": ""}
-    pair.run("mirror")
+    pair.more = {}
     assert pair.run("verify")[0] == 0
+
+
+@pytest.mark.parametrize("bandwidth", ["fast", "10M", "0", "99999"])
+def test_what_is_no_bandwidth_is_a_verdict(pair: Pair, bandwidth: str) -> None:
+    pair.more["MC_LIMIT_UPLOAD"] = bandwidth
+    code, said = pair.run("precheck")
+    assert (code, f"or nothing, not {bandwidth}" in said) == (2, True), said
 
 
 def test_a_target_without_room_is_a_verdict_whose_words_say_so(pair: Pair) -> None:

@@ -321,22 +321,6 @@ def test_drives_in_another_order_are_refused(store: Store, bindings: list[dict[s
     assert "unexpected drive ordering" in logs
 
 
-def test_with_two_of_four_servers_gone_everything_is_read_and_nothing_written(
-    store: Store, bindings: list[dict[str, str]]
-) -> None:
-    from generator.process import stop
-
-    fill(store, bindings[0])
-    with store.running() as servers:
-        assert store.ready(PATIENCE)
-        for server in servers[2:]:
-            stop(server)
-        shutil.rmtree(store.folder / "pods" / "minio-2")
-        shutil.rmtree(store.folder / "pods" / "minio-3")
-        eventually("all is read with two servers lost for good", lambda: store.all_read() and store.all_read(1))
-        assert store.client("pipe", "s/data/five", text="x").returncode != 0
-
-
 def test_writes_are_refused_at_once_while_two_are_gone_and_all_heals_when_they_come_back(
     store: Store, bindings: list[dict[str, str]]
 ) -> None:
