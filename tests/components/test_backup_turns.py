@@ -80,7 +80,7 @@ def test_each_has_its_share_of_the_bandwidth_also_those_that_wait_for_nobody(ml5
     assert "turn" not in given["backup-etcd"]
     assert not any("bandwidth" in given[name] for name in ("restore-datasets", "drill-datasets"))
     assert "bandwidth" not in told(workflows(ml50).objects)["backup-datasets"]
-    assert told(minio_backup(ml50).objects)["backup-models"]["bandwidth"] == "200000000"
+    assert told(minio_backup(ml50).objects)["backup-models"]["bandwidth"] == "300000000"
 
 
 def limited(template: Manifest) -> Iterator[str]:
