@@ -132,6 +132,7 @@ class Pair:
             "SINCE": str(self.since),
             "READY_SECONDS": "20",
             "ETAGS": "md5",
+            "MC_LIMIT_UPLOAD": "",
             "COMPARE_PERCENT": "none",
             "SHRINK_PERCENT": "20",
             "SAMPLE": "50",
@@ -150,7 +151,7 @@ class Pair:
         return self.script("backup.sh", phase, self.environment())
 
     def script(self, name: str, phase: str, env: dict[str, str]) -> "subprocess.Popen[str]":
-        """Begin a phase of a script, which finds the others beside it."""
+        """Begin a phase of a script, which finds the others beside it, and is a process group of its own."""
         for each in SCRIPTS:
             (self.folder / each).write_text(read_text(f"workflows/{each}"))
         return subprocess.Popen(
@@ -159,6 +160,7 @@ class Pair:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
 
     def run(self, phase: str) -> tuple[int, str]:

@@ -45,7 +45,7 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group(780, ("test_live_workflows",)),
+    Group(860, ("test_live_workflows",)),
     Group(600, ("test_whole",)),
     Group(600, ("test_live_sync",)),
     Group(600, ("test_live_nodes",)),

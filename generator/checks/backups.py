@@ -7,8 +7,8 @@ from generator.checks.places import entries, given_twice, meant
 from generator.checks.tiers import buckets, kept_for, object_stores, team_buckets, users
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, in_words, put
-from generator.model.retention import old_days
+from generator.model.finding import Finding, Path, in_words, put, remove
+from generator.model.retention import keeper, old_days
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket, ObjectUser
 from generator.spec.near import suggest
@@ -228,21 +228,51 @@ MAY_CHANGE = {"backup": "write", "write": "write and delete"}
 """What the rights that change a bucket let a user of MinIO do there."""
 
 
+def _others(cluster: Cluster) -> Iterator[tuple[ObjectUser, Target, Path, str]]:
+    """Yield who else may change a backup's bucket than who writes it: with the place of that right, and its words."""
+    for one in targets(cluster):
+        used = next((user.name for _, user in _writers(cluster) if one.bucket.name in user.buckets), None)
+        for where, user in users(cluster):
+            if used and user.name != used and one.bucket.name in user.buckets and user.access in MAY_CHANGE:
+                may = f"{user.name} may {MAY_CHANGE[user.access]} in {one.bucket.name}"
+                message = f"{may}, to which backup {one.backup.name} writes as {used}"
+                yield user, one, (*where, "buckets", user.buckets.index(one.bucket.name)), message
+
+
 @warning("GEN-BKP-015", "one user writes the copies")
 def writer_alone(cluster: Cluster) -> Iterator[Finding]:
     """The first of several users is the one that is used; each other is a key more that can write there, and one with
-    `access: write` deletes as well. What others put there a retention takes for gone from the source, and hides.
+    `access: write` deletes as well.
 
     Wrong:
         users: [{name: a, buckets: [copies], access: backup}, {name: b, buckets: [copies], access: write}]
     Right:
         users: [{name: a, buckets: [copies], access: backup}]
     """
-    for at, backup, bucket, _ in targets(cluster):
-        used = next((user.name for _, user in _writers(cluster) if bucket.name in user.buckets), None)
-        for where, user in users(cluster):
-            if used and user.name != used and bucket.name in user.buckets and user.access in MAY_CHANGE:
-                may = MAY_CHANGE[user.access]
-                message = f"{user.name} may {may} in {bucket.name}, to which backup {backup.name} writes as {used}"
-                place, also = (*where, "buckets", user.buckets.index(bucket.name)), (*at, "to", "bucket")
-                yield Finding(at=place, also=also, message=message, fix="take the bucket from the user")
+    for _, one, place, message in _others(cluster):
+        if not keeper(cluster, one.backup):
+            also = (*one.at, "to", "bucket")
+            yield Finding(at=place, also=also, message=message, fix="take the bucket from the user")
+
+
+@rule("GEN-BKP-063", "nobody's objects are hidden")
+def copies_alone(cluster: Cluster) -> Iterator[Finding]:
+    """A user with `access: retention` hides what is not in the source: what anybody else puts into the bucket of a
+    backup is taken for gone from it with the next run, and the bucket removes it when its days are over.
+
+    Wrong:
+        users:
+          - {name: writer, buckets: [copies], access: backup}
+          - {name: keeper, buckets: [copies], access: retention}
+          - {name: vision, buckets: [copies], access: write}
+    Right:
+        users:
+          - {name: writer, buckets: [copies], access: backup}
+          - {name: keeper, buckets: [copies], access: retention}
+          - {name: vision, buckets: [work], access: write}
+    """
+    for user, one, place, message in _others(cluster):
+        if hides := keeper(cluster, one.backup):
+            hidden, also = f"{message}; {hides.name} hides what is put there", (*one.at, "to", "bucket")
+            edits = remove(place) if user.buckets[1:] else ()
+            yield Finding(at=place, also=also, message=hidden, fix="take the bucket from the user", edits=edits)

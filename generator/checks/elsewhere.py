@@ -26,9 +26,9 @@ def _all(cluster: Cluster) -> Iterator[tuple[Path, AnyBackup]]:
     yield from ((one.at, one.backup) for one in own(cluster))
 
 
-def _going(cluster: Cluster, place: Elsewhere) -> list[tuple[Path, Backup]]:
-    """Return the backups of buckets that go to a service, each with its place."""
-    return [(at, one) for at, one in entries(cluster.backups, "backups") if one.target.at == place.name]
+def going(cluster: Cluster, place: str | None) -> list[tuple[Path, Backup]]:
+    """Return the backups of buckets that go to a service, or to MinIO, each with its place."""
+    return [(at, one) for at, one in entries(cluster.backups, "backups") if one.target.at == place]
 
 
 @rule("GEN-BKP-050", "services elsewhere are given once")
@@ -98,14 +98,14 @@ def room_said(cluster: Cluster) -> Iterator[Finding]:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 400T}]
     """
     for at, one in places(cluster):
-        if one.room is None and (going := _going(cluster, one)):
-            message = f"how much {one.name} takes is unknown, and backups need {human(_needed(going))} there"
+        if one.room is None and (found := going(cluster, one.name)):
+            message = f"how much {one.name} takes is unknown, and backups need {human(_needed(found))} there"
             fix = "ask who runs it, and say it in `room`"
-            yield Finding(at=(*at, "name"), also=going[0][0], message=message, fix=fix)
+            yield Finding(at=(*at, "name"), also=found[0][0], message=message, fix=fix)
 
 
-def _needed(going: list[tuple[Path, Backup]]) -> int:
-    return sum(kept_room(one, one.keep_days) for _, one in going)
+def _needed(found: list[tuple[Path, Backup]]) -> int:
+    return sum(kept_room(one, one.keep_days) for _, one in found)
 
 
 @rule("GEN-BKP-054", "room elsewhere for all copies")
@@ -123,11 +123,11 @@ def room_enough(cluster: Cluster) -> Iterator[Finding]:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 120T}]
     """
     for at, one in places(cluster):
-        going = _going(cluster, one)
-        if one.room is not None and (needed := _needed(going)) > one.room.value:
+        found = going(cluster, one.name)
+        if one.room is not None and (needed := _needed(found)) > one.room.value:
             message = f"backups need {human(needed)} there, and {one.name} takes {one.room.human()}"
             fix = "more room, or fewer days"
-            yield Finding(at=(*at, "room"), also=going[-1][0], message=message, fix=fix)
+            yield Finding(at=(*at, "room"), also=found[-1][0], message=message, fix=fix)
 
 
 @warning("GEN-BKP-055", "copies elsewhere of what was deleted have room for a year")
@@ -144,10 +144,10 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 500T}]
     """
     for at, one in places(cluster):
-        going = _going(cluster, one)
-        change = sum(each.daily_change.value for _, each in going if each.changes == "new-keys")
-        left = one.room.value - sum(each.size.value for _, each in going) if one.room else 0
+        found = going(cluster, one.name)
+        change = sum(each.daily_change.value for _, each in found if each.changes == "new-keys")
+        left = one.room.value - sum(each.size.value for _, each in found) if one.room else 0
         if change and 0 <= (days := left // change) < YEAR and one.room:
             message = f"{human(change)} of new keys a day fill {one.name} ({one.room.human()}) in {days} days"
             fix = "where jobs write over their own keys say `changes: rewritten`; else more room"
-            yield Finding(at=(*at, "room"), also=going[0][0], message=f"{message}: no copy is ever deleted", fix=fix)
+            yield Finding(at=(*at, "room"), also=found[0][0], message=f"{message}: no copy is ever deleted", fix=fix)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, human
-from generator.checks.tiers import OBJECTS
+from generator.checks.tiers import OBJECTS, buckets
 from generator.model.backup import RESTORED, Backup
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
@@ -64,7 +64,7 @@ def no_backup(cluster: Cluster) -> Iterator[Finding]:
 @rule("GEN-BKP-044", "names that restored buckets can have")
 def name_restorable(cluster: Cluster) -> Iterator[Finding]:
     """A bucket of MinIO is brought back into one of its name, `-restored-` and a day, which S3 allows 63 characters; by
-    that name the user is known who may make it.
+    that name the user is known who may make it, and write there: no bucket that is in use may have such a name.
 
     Wrong:
         from: {bucket: models-of-the-department-of-language-technology}
@@ -79,6 +79,19 @@ def name_restorable(cluster: Cluster) -> Iterator[Finding]:
         if RESTORED in name:
             message = f"{name} is named as what was brought back from a backup"
             yield Finding(at=where, message=message, fix=f"a bucket without `{RESTORED}` in its name")
+    yield from _taken(cluster)
+
+
+def _taken(cluster: Cluster) -> Iterator[Finding]:
+    """Yield the buckets of the file that a restore might write to."""
+    for also, one in _backups(cluster):
+        for at, bucket in buckets(cluster):
+            if bucket.name.startswith(f"{one.source.bucket}{RESTORED}"):
+                message = (
+                    f"{bucket.name} is named as what is brought back from backup {one.name}: restores may write there"
+                )
+                fix = f"a name that does not begin with {one.source.bucket}{RESTORED}"
+                yield Finding(at=(*at, "name"), also=(*also, "from", "bucket"), message=message, fix=fix)
 
 
 @warning("GEN-BKP-045", "room in MinIO to bring a bucket back")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.logs import LOGS
-from generator.checks.places import entries, meant
+from generator.checks.places import entries, meant, repeats
 from generator.checks.tiers import CEPH, block_classes, default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
@@ -209,6 +209,26 @@ def told_at_once(cluster: Cluster) -> Iterator[Finding]:
             first = min(settings.alerts, key=lambda alert: seconds(alert.after or "0s"))
             message = f"nobody is told of a problem before {first.after}"
             yield Finding(at=(*at, "alerts"), message=message, fix="an alert without `after`")
+
+
+@warning("GEN-MON-023", "nobody is told the same twice")
+def told_once(cluster: Cluster) -> Iterator[Finding]:
+    """Each entry of `alerts` sends a message of its own. A channel that stands there twice has two of whatever both
+    are for: the one with the lower severity is told of all that the other one is. With another `after` it is told
+    once more, of what nobody has taken care of, and that is meant.
+
+    Wrong:
+        - {via: slack, channel: "#oncall", severity: warning}
+        - {via: slack, channel: "#oncall", severity: high}
+    Right:
+        - {via: slack, channel: "#oncall", severity: warning}
+    """
+    for _, place, settings in _told(cluster):
+        found = entries(settings.alerts, *place, "alerts")
+        items = (((each.via, each.channel, seconds(each.after or "0s")), (*at, "channel")) for at, each in found)
+        for (_, channel, _), at, first in repeats(items):
+            message = f"{channel} is told the same twice, and as soon"
+            yield Finding(at=at, also=first, message=message, fix="one of both, with the lower `severity`")
 
 
 @warning("GEN-MON-007", "samples are kept for a while")

@@ -125,6 +125,20 @@ class ObjectUser(Section, frozen=True, kw_only=True):
     team: Name | None = None
 
 
+class Copying(Section, frozen=True, kw_only=True):
+    """How backups of buckets come to a service: at most `at_once` of them copy at a time, and the next ones wait.
+    Together they bring, and read back to compare, at most `bandwidth` bytes a second, each of them an equal share.
+    """
+
+    at_once: Annotated[int, Meta(ge=1, le=10)] = 2
+    bandwidth: Quantity | None = None
+
+    @property
+    def share(self) -> int | None:
+        """How many bytes a second one backup may bring; None where nothing is said."""
+        return self.bandwidth.value // self.at_once if self.bandwidth else None
+
+
 class Objects(Section, frozen=True, kw_only=True):
     """Tier 3: MinIO on the disks with `use: objects` of a `pool` of four or more nodes, whose order in the file is
     that of MinIO's servers. It grows by whole pools: `expansions` are added at the end and never moved or taken out.
@@ -140,6 +154,7 @@ class Objects(Section, frozen=True, kw_only=True):
     encryption: bool = False
     buckets: tuple[Bucket, ...] = ()
     users: tuple[ObjectUser, ...] = ()
+    copying: Copying = field(default_factory=Copying)
 
     @property
     def pools(self) -> tuple[str, ...]:
@@ -193,6 +208,7 @@ class Elsewhere(Section, frozen=True, kw_only=True):
     region: Line | None = None
     ca: str | None = None
     room: Quantity | None = None
+    copying: Copying = field(default_factory=Copying)
 
 
 class Storage(Section, frozen=True, kw_only=True):

@@ -1,11 +1,13 @@
 """The backup script against two real MinIO servers: what it copies, and that nothing wrong passes."""
 
 import hashlib
+import io
 import json
 import os
 import re
 import signal
 import socket
+import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,6 +125,30 @@ def test_a_source_that_dies_during_the_copy_is_red(servers: tuple[Server, Server
     finally:
         source.start()
         await_ready(source)
+
+
+def test_ten_thousand_objects_are_whole_though_the_copy_is_killed_in_the_middle(pair: Pair) -> None:
+    archive = pair.folder / "archive.tar"
+    with tarfile.open(archive, "w") as made:
+        for number in range(10_000):
+            member = tarfile.TarInfo(f"many/{number % 100}/{number}")
+            member.size = len(text := f"object {number}".encode())
+            made.addfile(member, io.BytesIO(text))
+    # MinIO makes an object of each of its files.
+    pair.mc("cp", "--attr", "X-Amz-Meta-Snowball-Auto-Extract=true", str(archive), f"source/{pair.name}/archive.tar")
+    first, place = pair.start("mirror"), pair.target.folder / pair.copy / "many"
+    for _ in range(600):
+        time.sleep(0.05)
+        if place.is_dir() and len(list(place.iterdir())) > 20:
+            break
+    assert first.poll() is None, "the copy had ended before it was killed"
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate(timeout=60)
+    pair.always["SAMPLE"] = "4"
+    pair.backup()
+    (record,) = pair.records()
+    assert (record["objects"], record["moving"]) == (10_004, 0)
+    assert pair.mc("cat", f"target/{pair.copy}/many/99/9999") == "object 9999"
 
 
 def test_a_target_that_is_down_is_red_at_once(pair: Pair) -> None:
@@ -258,7 +284,7 @@ def test_keys_stand_in_no_command_line_and_no_output(pair: Pair) -> None:
     pair.user("target", *WRITE)
     secret = pair.keys["TARGET"][1]
     pair.put("big", "x" * 8_000_000)
-    pair.more["MC_LIMIT_UPLOAD"] = "2MiB"
+    pair.more["MC_LIMIT_UPLOAD"] = "2097152"
     process = pair.start("mirror")
     time.sleep(1.5)
     assert process.poll() is None
@@ -273,6 +299,27 @@ def test_an_unknown_phase_is_a_verdict(pair: Pair) -> None:
     code, said = pair.run("everything")
     assert code == 2
     assert "usage" in said
+
+
+def test_a_bandwidth_holds_for_all_that_a_copy_brings_together(pair: Pair) -> None:
+    for number in range(6):
+        pair.file(f"large/{number}", bytes([number]) * 1_000_000)
+    pair.settle()
+    pair.more = {"MC_LIMIT_UPLOAD": "2000000", "MC_LIMIT_DOWNLOAD": "2000000"}
+    began = time.monotonic()
+    code, said = pair.run("mirror")
+    took = time.monotonic() - began
+    # What may come in one second comes at once.
+    assert (code, took > 2) == (0, True), (took, said)
+    pair.more = {}
+    assert pair.run("verify")[0] == 0
+
+
+@pytest.mark.parametrize("bandwidth", ["fast", "10M", "0", "99999"])
+def test_what_is_no_bandwidth_is_a_verdict(pair: Pair, bandwidth: str) -> None:
+    pair.more["MC_LIMIT_UPLOAD"] = bandwidth
+    code, said = pair.run("precheck")
+    assert (code, f"or nothing, not {bandwidth}" in said) == (2, True), said
 
 
 def test_a_target_without_room_is_a_verdict_whose_words_say_so(pair: Pair) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def compare(pair: Pair, percent: int = 100, **more: str) -> tuple[int, str]:
         "HOME": str(pair.folder),
         "WORK": str(pair.folder / "compared"),
         "SINCE": str(pair.since),
+        "BANDWIDTH": "",
         "COMPARE_PERCENT": str(percent),
         "SOURCE_BUCKET": pair.name,
         "TARGET_BUCKET": pair.copy,
@@ -149,3 +151,14 @@ def test_a_share_is_drawn_by_lot(pair: Pair) -> None:
     assert code == 0, said
     read = int(said.split("in name and size, and ")[1].split()[0])
     assert 0 < read < 20 + len(KEYS)
+
+
+def test_a_bandwidth_holds_for_both_sides_together(pair: Pair) -> None:
+    for number in range(2):
+        pair.file(f"large/{number}", bytes([number]) * 1_000_000)
+    pair.settle()
+    assert pair.run("mirror")[0] == 0
+    began = time.monotonic()
+    code, said = compare(pair, BANDWIDTH="1500000")
+    took = time.monotonic() - began
+    assert (code, 1.5 < took < 60) == (0, True), (took, said)

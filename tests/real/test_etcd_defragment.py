@@ -1,6 +1,7 @@
 """Room given back by a real etcd of three members, by the script that control-plane nodes get."""
 
 import json
+import os
 import signal
 import subprocess
 import tempfile
@@ -124,8 +125,16 @@ def test_by_the_timer_it_is_done_in_its_hours_alone(three: Site) -> None:
     first = in_order(three)[0]
     done = first.defragment(LEAST=LEAST, HOURS="no")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    done = first.defragment(LEAST=LEAST, HOURS=" ".join(f"{hour:02}" for hour in range(24)))
+    always = " ".join(f"{hour:02}" for hour in range(24))
+    last = first.root / "var/lib/etcd-defragment/last"
+    last.touch()
+    soon = first.defragment(LEAST=LEAST, HOURS=always)
+    assert (soon.returncode, f"{first.name} gave room back 0 minutes ago" in soon.stdout) == (0, True), soon
+    assert status(first).size > 16 * MIB
+    os.utime(last, (0, 0))
+    done = first.defragment(LEAST=LEAST, HOURS=always)
     assert "bytes before" in done.stdout, done.stderr
+    assert time.time() - last.stat().st_mtime < 60
 
 
 def test_a_run_that_was_killed_is_done_again(three: Site) -> None:

@@ -16,11 +16,13 @@ from minioserver import ROOT_PASSWORD, ROOT_USER, certificates
 from onenode.site import Site, ready, run_of, serving, shown
 from reference import ROOT, load
 
+from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as ETCD
 from generator.components.minio.backed_up import users
 from generator.components.minio.settings import policy, user_secret
 from generator.components.minio_backup.names import NAMESPACE as MINIO
 from generator.components.rook_ceph import NAMESPACE
+from generator.components.workflows.turns import AT_ONCE
 from generator.live.apiserver import tries
 from generator.live.identity import record
 from generator.model.cluster import Cluster
@@ -319,6 +321,40 @@ def test_a_bucket_of_minio_goes_elsewhere_is_compared_tried_and_comes_back(site:
     assert bad.returncode == 1, bad.stdout
     assert "✖ compare" in bad.stdout, bad.stdout
     assert "the first is m/4" in bad.stdout, bad.stdout
+
+
+def test_one_waits_for_its_turn_while_another_copies_and_what_was_killed_is_whole_the_next_time(site: Site) -> None:
+    site.api.apply(at_once(1))
+    site.mc("mb", "source/checkpoints")
+    site.mc("mb", "--with-lock", "target/checkpoints-backup")
+    site.mc("pipe", "source/checkpoints/one", text="one")
+    large = {f"large/{number}": str(number) * 1_000_000 for number in range(10)}
+    for key, text in large.items():
+        site.mc("pipe", f"source/datasets/{key}", text=text)
+    time.sleep(1.1)
+    slow = run_of(site.backup("-p", "bandwidth=1000000", watch=False))
+    ends = ("-p", f"source-url={site.source.url}", "-p", f"target-url={site.target.url}")
+    waits = run_of(site.gen("submit", "backup-checkpoints", *ends))
+    assert any("large/" in copies(site) for _ in tries(60)), shown(site, slow)
+    waiting = shown(site, waits)
+    assert (waiting["phase"], waiting["steps"]) == ("Pending", []), waiting
+    assert "/backup-targets/minio lock" in waiting["message"], waiting
+    assert site.gen("stop", slow, "--now").returncode == 0
+    brought = {key for key in large if key in copies(site)}
+    assert 0 < len(brought) < len(large), "the copy was not in the middle"
+    assert site.gen("watch", slow).returncode == 1
+    done = site.gen("watch", waits)
+    assert done.returncode == 0, done.stdout
+    again = site.backup()
+    assert again.returncode == 0, again.stdout
+    assert f"copied {len(large) - len(brought)} objects" in site.gen("logs", run_of(again)).stdout
+    assert all(site.mc("cat", f"target/datasets-backup/{key}") == text for key, text in large.items())
+
+
+def at_once(number: int) -> Manifest:
+    """Return how many backups may run into MinIO at once, as the platform's ConfigMap says it."""
+    metadata = {"name": AT_ONCE, "namespace": MINIO}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"minio": str(number)}}
 
 
 def test_a_snapshot_of_etcd_is_brought_by_a_pod(site: Site) -> None:

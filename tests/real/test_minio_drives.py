@@ -321,17 +321,46 @@ def test_drives_in_another_order_are_refused(store: Store, bindings: list[dict[s
     assert "unexpected drive ordering" in logs
 
 
-def test_with_two_of_four_servers_gone_everything_is_read_and_nothing_written(
+def test_writes_are_refused_at_once_while_two_are_gone_and_all_heals_when_they_come_back(
     store: Store, bindings: list[dict[str, str]]
 ) -> None:
-    from generator.process import stop
+    """One comes back as it went, without what was written meanwhile, and the other one with new drives."""
+    from generator.process import background, stop
 
     fill(store, bindings[0])
     with store.running() as servers:
         assert store.ready(PATIENCE)
-        for server in servers[2:]:
-            stop(server)
-        shutil.rmtree(store.folder / "pods" / "minio-2")
+        stop(servers[3])
+        eventually("three take writes", lambda: store.client("pipe", "s/data/five", text="five" * 1000).returncode == 0)
+        stop(servers[2])
+        eventually("all is read with two servers gone", lambda: store.all_read() and store.all_read(1))
+        began = time.monotonic()
+        refused = store.client("pipe", "s/data/six", text="x")
+        took = time.monotonic() - began
+        assert (refused.returncode, "x" in store.client("cat", "s/data/six").stdout) == (1, False), refused
+        assert "Resource requested is unwritable, please reduce your request rate" in refused.stderr, refused
+        assert took < PATIENCE / 2, took
         shutil.rmtree(store.folder / "pods" / "minio-3")
-        eventually("all is read with two servers lost for good", lambda: store.all_read() and store.all_read(1))
-        assert store.client("pipe", "s/data/five", text="x").returncode != 0
+        for drive in range(DRIVES):
+            store.place(f"export-{drive}", 3).mkdir(parents=True)
+        with ExitStack() as returned:
+            for number in (2, 3):
+                returned.enter_context(background(store.own(number), store.command(number)))
+            assert store.ready(PATIENCE)
+            eventually(
+                "writes are taken", lambda: store.client("pipe", "s/data/six", text="six" * 1000).returncode == 0
+            )
+            assert store.client("admin", "heal", "--recursive", "s/data").returncode == 0
+            eventually("every drive has its part of every object", lambda: whole_on(store, 2) and whole_on(store, 3))
+            stop(servers[0])
+            stop(servers[1])
+            eventually("all is read from those that came back", lambda: store.all_read(2) and store.all_read(3))
+
+
+def whole_on(store: Store, server: int) -> bool:
+    """Tell whether all drives of a server have a part of each object."""
+    names = [*NAMES, "five", "six"]
+    parts = (
+        store.place(f"export-{drive}", server) / "data" / name / "xl.meta" for drive in range(DRIVES) for name in names
+    )
+    return all(part.is_file() for part in parts)

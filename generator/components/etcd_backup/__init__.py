@@ -76,6 +76,7 @@ def schedule(cluster: Cluster) -> list[Manifest]:
         "max-age": str(item.too_old),
         "nodes": json.dumps([machine.name for machine in cluster.control_plane]),
         **to.told("target-url", place=to.place),
+        **to.speed,
     }
     spec = {"workflowTemplateRef": {"name": "etcd-backup"}, **given(arguments)}
     return [cron_workflow(item, NAMESPACE, LABELS, spec | {"tolerations": tolerations(cluster.control_plane)})]

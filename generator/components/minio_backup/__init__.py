@@ -18,6 +18,7 @@ from generator.components.workflows import backup, drill
 from generator.components.workflows.runs import Ends, all_runs
 from generator.components.workflows.steps import image_operations, patch_of
 from generator.components.workflows.targets import authorities, elsewhere, keys, target
+from generator.components.workflows.turns import at_once
 from generator.model.backup import RESTORED
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -50,6 +51,7 @@ def minio_backup(cluster: Cluster) -> Component:
             (
                 *all_runs(cluster, tuple(whole(cluster)), NAMESPACE),
                 *authorities(cluster, cluster.minio_backups, backup.LABELS, NAMESPACE),
+                *at_once(cluster, backup.LABELS, NAMESPACE),
             )
         ),
         patches=own_image(cluster),

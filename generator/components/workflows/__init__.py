@@ -14,6 +14,7 @@ from generator.components.workflows import backup, drill
 from generator.components.workflows.runs import Ends, all_runs
 from generator.components.workflows.steps import image_operations, patch_of
 from generator.components.workflows.targets import authorities, keys, reader, target, writer
+from generator.components.workflows.turns import at_once
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.restore_room import restore_room
@@ -33,6 +34,7 @@ def workflows(cluster: Cluster) -> Component:
         objects=(
             *all_runs(cluster, tuple(whole(cluster)), NAMESPACE),
             *authorities(cluster, cluster.ceph_backups, backup.LABELS, NAMESPACE),
+            *at_once(cluster, backup.LABELS, NAMESPACE),
         ),
         patches=own_image(cluster),
         operations=(

@@ -105,6 +105,8 @@ record() {
   write_record "$target/$records/$stamp.json" "$text"
 }
 
+[[ $MC_LIMIT_UPLOAD =~ ^([1-9][0-9]{5,14})?$ ]] \
+  || verdict "bandwidth is bytes a second, at least 100000, or nothing, not $MC_LIMIT_UPLOAD"
 configure source "$SOURCE_URL" "$SOURCE_ACCESS_KEY" "$SOURCE_SECRET_KEY" \
   target "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY"
 case ${1-} in

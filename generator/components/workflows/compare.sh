@@ -59,6 +59,8 @@ case $COMPARE_PERCENT in
 [1-9] | [1-9][0-9] | 100) ;;
 *) verdict "compare-percent is a whole number up to 100, or none, not $COMPARE_PERCENT" ;;
 esac
+# Of both sides together.
+[ ! "$BANDWIDTH" ] || export RCLONE_BWLIMIT="${BANDWIDTH}B"
 mkdir -p "$WORK"
 bar=$(date -d "@$SINCE" '+%Y-%m-%d %H:%M:%S')
 settled "$WORK/names"

@@ -1,6 +1,9 @@
-"""What it means that somebody begins to keep a backup within its days, or does so for other days."""
+"""What it means that somebody begins to keep a backup within its days, or does so for other days, and that more or
+fewer of them run at once.
+"""
 
 from generator.components.workflows.changes import PARAMETERS, SCHEDULE, is_backup
+from generator.components.workflows.turns import AT_ONCE
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import every
 
@@ -8,6 +11,11 @@ from generator.model.compared import every
 def came(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether something was not there before."""
     return field.old is ABSENT
+
+
+def of_turns(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether it is the ConfigMap of how many backups run at once."""
+    return change.name == AT_ONCE
 
 
 def _of(name: str) -> tuple[str, ...]:
@@ -32,5 +40,13 @@ KEPT = (
         effect=Effect.NONE,
         reason="the next run extends locks to other days; those that are there never end sooner",
         when=is_backup,
+    ),
+    ChangeRule(
+        code="GEN-CHG-587",
+        kinds=("/ConfigMap",),
+        paths=("data",),
+        effect=Effect.NONE,
+        reason="what runs keeps its turn; what waits begins when one ends, as many at once as it says then",
+        when=of_turns,
     ),
 )

@@ -9,6 +9,7 @@ from generator.components.minio.settings import client_image, user_secret
 from generator.components.workflows import backup, drill, restore
 from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
 from generator.components.workflows.targets import Target
+from generator.components.workflows.turns import turn, turns_in
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.retention import keeper, target_of
@@ -42,6 +43,9 @@ def schedule(cluster: Cluster, ends: Ends, namespace: str) -> Manifest:
         "target-bucket": item.target.bucket,
         "target-secret": to.writes,
         **to.told("target-url", place=to.place),
+        **to.speed,
+        "turn": turn(to.place),
+        "turns-in": turns_in(cluster),
         **retention(cluster, item),
         **({} if ends.etags else {"etags": "other"}),
         **({"compare-percent": str(item.compare.percent)} if item.compare else {}),

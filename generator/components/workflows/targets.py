@@ -27,7 +27,8 @@ Item = TypeVar("Item", Backup, EtcdBackup, ZabbixBackup)
 
 class Target(Struct, frozen=True, kw_only=True):
     """Where a backup goes: its address, and the Secrets with keys that may write there and read there. `place` is what
-    a service elsewhere is called, and `ways` how pods come to it, by parameter.
+    a service elsewhere is called, and `ways` how pods come to it, by parameter; `share` is how many bytes a second
+    one backup may bring.
     """
 
     url: str
@@ -35,6 +36,12 @@ class Target(Struct, frozen=True, kw_only=True):
     reads: str
     place: str = ""
     ways: dict[str, str] = {}
+    share: int | None = None
+
+    @property
+    def speed(self) -> dict[str, str]:
+        """What tells pods how fast they may be, where something bounds them."""
+        return {"bandwidth": str(self.share)} if self.share else {}
 
     def told(self, url: str, **more: str) -> dict[str, str]:
         """Return what a schedule tells its pods where they go elsewhere, the address by the parameter `url`; nothing
@@ -47,12 +54,14 @@ def target(cluster: Cluster, item: AnyBackup) -> Target | None:
     """Return where a backup goes; None where nobody may write there, or it is not there, which rules report."""
     if place := elsewhere(cluster, item):
         secret = given_secret(item)
-        return Target(url=place.url, writes=secret, reads=secret, place=place.name, ways=_ways(cluster, place))
-    user = writer(cluster, item)
-    if not user:
+        ways, share = _ways(cluster, place), place.copying.share
+        return Target(url=place.url, writes=secret, reads=secret, place=place.name, ways=ways, share=share)
+    user, objects = writer(cluster, item), cluster.storage.objects
+    if not user or not objects:
         return None
     reads = reader(cluster, item) or user
-    return Target(url=URL, writes=user_secret(user.name), reads=user_secret(reads.name))
+    share = objects.copying.share
+    return Target(url=URL, writes=user_secret(user.name), reads=user_secret(reads.name), share=share)
 
 
 def reached(cluster: Cluster, item: AnyBackup) -> bool:

@@ -75,8 +75,9 @@ def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, to: Target) 
         "target-secret": to.writes,
         "target-url": to.url,
         "place": to.place,
-        **dict.fromkeys(WAY, ""),
+        **dict.fromkeys((*WAY, "bandwidth"), ""),
         **to.ways,
+        **to.speed,
     }
     dump = {**target, "history": "true" if item.history else "false"}
     return [

@@ -25,7 +25,7 @@ CLIENT = "localhost/mc:1"
 STARTED = "Starting Workflow Controller"
 """What it logs. The port of its health is fixed in the program: another one of this machine may have it."""
 COREUTILS = (
-    "bash", "cat", "cut", "date", "join", "md5sum", "mkdir", "mv", "sha256sum", "shuf", "sleep", "sort", "split",
+    "bash", "cat", "cut", "date", "head", "join", "md5sum", "mkdir", "mv", "sha256sum", "shuf", "sleep", "sort", "split",
     "stat", "tail", "timeout", "wc",
 )  # fmt: skip
 """All that scripts in MinIO's client image may use beside `mc`."""

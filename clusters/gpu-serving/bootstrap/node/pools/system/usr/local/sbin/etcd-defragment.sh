@@ -6,7 +6,8 @@
 # word passes between nodes for that: all read the same list, followers by their IDs and the leader last, and the first of
 # them that needs it is the one whose turn it is. After it, it needs it no more. A member that does not answer, or lags
 # behind, stops all. Where etcd takes no more writes because its database is full (the alarm NOSPACE), every hour is one:
-# old revisions go first, and the alarm ends when all members have room again.
+# old revisions go first, and the alarm ends when all members have room again. By the timer a member does it at most once
+# in GAP seconds: what fills again at once is not mended so, and each time it answers nobody.
 # Safe to kill and to run again.
 set -eu
 export LC_ALL=C TZ=UTC
@@ -15,6 +16,7 @@ export LC_ALL=C TZ=UTC
 . "$(dirname "$0")/etcd-client.sh"
 hours=${HOURS:-01 02 03}
 least=${LEAST:-209715200} # bytes: less is not worth it
+gap=${GAP:-72000}
 patience=${PATIENCE:-60}
 wait=${WAIT:-20s}
 
@@ -22,6 +24,7 @@ begin() {
   load
   mkdir -p "$root/var/lib/etcd-defragment"
   alone "$root/var/lib/etcd-defragment/lock"
+  last=$root/var/lib/etcd-defragment/last
   trap 'exit 143' TERM INT HUP
   quota=$(argument quota-backend-bytes)
   [ "${quota:-0}" -gt 0 ] || quota=2147483648 # etcd's own
@@ -101,6 +104,7 @@ defragment() {
   client --command-timeout=10m defrag >/dev/null || fail "etcd at $endpoint was not defragmented: see its pod's log"
   after=$(size)
   [ "$after" -lt "$before" ] || fail "etcd at $endpoint has $after bytes, and had $before: nothing was gained"
+  touch "$last"
   echo "$name.sh: $(named "$me"): $before bytes before, $after now"
   left=$patience
   until (read_members) 2>/dev/null; do
@@ -109,6 +113,12 @@ defragment() {
     sleep 1
   done
   read_members
+}
+
+lately() { # sets ago: how many seconds ago this member did it, where that is less than the gap
+  [ -f "$last" ] || return 1
+  ago=$(($(date +%s) - $(date -r "$last" +%s)))
+  [ "$ago" -ge 0 ] && [ "$ago" -lt "$gap" ]
 }
 
 end_alarm() { # once all members have room: sooner it would come again at once
@@ -128,6 +138,11 @@ read_members
 [ -z "$alarm" ] || compact
 first=$(needing | head -n 1)
 if [ "$first" = "$me" ]; then
+  if [ "${1:-}" != now ] && [ -z "$alarm" ] && lately; then
+    echo "$name.sh: $(named "$me") gave room back $((ago / 60)) minutes ago, and holds much again that it does not use: find who" \
+      "writes and deletes so much. \`$name.sh now\` does it all the same"
+    exit 0
+  fi
   defragment
   first=$(needing | head -n 1)
 fi
