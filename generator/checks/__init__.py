@@ -17,6 +17,7 @@ from generator.checks import (
     disks,
     elsewhere,
     escrow,
+    exports,
     exposure,
     extras,
     fabric,
@@ -62,10 +63,10 @@ from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
     acceptance, backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, datasets, disks,
-    elsewhere, escrow, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links, load_balancer,
-    logs, minio_backups, mlperf, monitoring, networks, nfs, nodes, objects, own_backups, pools, ports, quotas,
-    retention, scaling, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units, versions,
-    volume_backups, volumes, windows,
+    elsewhere, escrow, exports, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links,
+    load_balancer, logs, minio_backups, mlperf, monitoring, networks, nfs, nodes, objects, own_backups, pools, ports,
+    quotas, retention, scaling, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units,
+    versions, volume_backups, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 
