@@ -27,7 +27,8 @@ Item = TypeVar("Item", Backup, EtcdBackup, ZabbixBackup)
 
 class Target(Struct, frozen=True, kw_only=True):
     """Where a backup goes: its address, and the Secrets with keys that may write there and read there. `place` is what
-    a service elsewhere is called, and `ways` how pods come to it, by parameter.
+    a service elsewhere is called, and `ways` how pods come to it, by parameter. An NFS export (`filed`) has no
+    address and no keys.
     """
 
     url: str
@@ -35,6 +36,7 @@ class Target(Struct, frozen=True, kw_only=True):
     reads: str
     place: str = ""
     ways: dict[str, str] = {}
+    filed: bool = False
 
     def told(self, url: str, **more: str) -> dict[str, str]:
         """Return what a schedule tells its pods where they go elsewhere, the address by the parameter `url`; nothing
@@ -45,9 +47,12 @@ class Target(Struct, frozen=True, kw_only=True):
 
 def target(cluster: Cluster, item: AnyBackup) -> Target | None:
     """Return where a backup goes; None where nobody may write there, or it is not there, which rules report."""
-    if place := elsewhere(cluster, item):
+    place = elsewhere(cluster, item)
+    if place and place.nfs:
+        return Target(url="", writes="", reads="", place=place.name, filed=True)
+    if place:
         secret = given_secret(item)
-        return Target(url=place.url, writes=secret, reads=secret, place=place.name, ways=_ways(cluster, place))
+        return Target(url=place.url or "", writes=secret, reads=secret, place=place.name, ways=_ways(cluster, place))
     user = writer(cluster, item)
     if not user:
         return None
@@ -119,12 +124,12 @@ def keys(
     """Yield what pods of backups reach their targets with, each once: keys of users of MinIO, and given ones."""
     users = (user for of in whose for one in items if (user := of(cluster, one)))
     yield from (copied_keys(user, namespace, component) for user in {one.name: one for one in users}.values())
-    yield from (given_keys(one, namespace, component) for one in items if elsewhere(cluster, one))
+    yield from (given_keys(one, namespace, component) for one in items if (at := elsewhere(cluster, one)) and at.url)
 
 
 def authorities(cluster: Cluster, items: Iterable[AnyBackup], labels: dict[str, str], namespace: str) -> list[Manifest]:
     """Return the ConfigMap with who signed the certificates of services elsewhere; none where any system knows them."""
-    places = {one.name: one for item in items if (one := elsewhere(cluster, item))}
+    places = {one.name: one for item in items if (one := elsewhere(cluster, item)) and one.url}
     known = {f"{name}.crt": ca for name, one in places.items() if (ca := one.ca or cluster.site.ca)}
     metadata = {"name": AUTHORITIES, "namespace": namespace, "labels": labels}
     return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": known}] if known else []
