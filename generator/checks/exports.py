@@ -16,7 +16,7 @@ def exports(cluster: Cluster) -> dict[str, tuple[Path, Elsewhere]]:
     return {one.name: (at, one) for at, one in places(cluster) if one.nfs}
 
 
-@rule("GEN-BKP-060", "a service elsewhere is S3 or NFS")
+@rule("GEN-BKP-070", "a service elsewhere is S3 or NFS")
 def one_kind(cluster: Cluster) -> Iterator[Finding]:
     """Backups go to a bucket of an S3 service, which has an address, or to a folder of an NFS export. What S3 is
     trusted by, and its region, say nothing of NFS.
@@ -38,7 +38,7 @@ def one_kind(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=(*at, key), also=(*at, "nfs"), message=message, fix=f"leave out `{key}`", edits=edits)
 
 
-@warning("GEN-BKP-061", "what is encrypted on its way is so on the way to its backup")
+@warning("GEN-BKP-071", "what is encrypted on its way is so on the way to its backup")
 def in_plain(cluster: Cluster) -> Iterator[Finding]:
     """By NFS everything is read and written in plain, and the server believes each machine which user it is. Where the
     file has traffic between nodes or of Ceph encrypted, somebody may listen in these networks; the copies then go
@@ -69,7 +69,7 @@ def _encrypted(cluster: Cluster) -> Path | None:
     return ("networks", "encryption") if cluster.networks.encryption else None
 
 
-@rule("GEN-BKP-062", "who compares knows the target")
+@rule("GEN-BKP-072", "who compares knows the target")
 def compared_by_itself(cluster: Cluster) -> Iterator[Finding]:
     """In a folder of an NFS export objects lie by their checksums, which rclone does not know. The backup itself reads
     all that is new from there, and in four weeks all that is old.
@@ -89,7 +89,7 @@ def compared_by_itself(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=where, also=(*at, "to", "at"), message=message, fix=in_words(edits), edits=edits)
 
 
-@warning("GEN-BKP-063", "an export is outside the cluster")
+@warning("GEN-BKP-073", "an export is outside the cluster")
 def server_outside(cluster: Cluster) -> Iterator[Finding]:
     """What a node of the cluster exports is lost with the cluster, as its own storage is.
 
