@@ -43,8 +43,9 @@ def places_unique(cluster: Cluster) -> Iterator[Finding]:
     """
     names = ((one.name, (*at, "name")) for at, one in places(cluster))
     yield from given_twice(names, "two services elsewhere are named {}", "rename or remove one")
-    urls = ((one.url.removesuffix(":443"), (*at, "url")) for at, one in places(cluster))
-    yield from given_twice(urls, "two services elsewhere are {}", "one entry for both, which backups name")
+    known = [(at, one) for at, one in places(cluster) if one.address]
+    where = ((one.address.removesuffix(":443"), (*at, "nfs" if one.nfs else "url")) for at, one in known)
+    yield from given_twice(where, "two services elsewhere are {}", "one entry for both, which backups name")
 
 
 @rule("GEN-BKP-051", "backups go to services that exist")
@@ -80,7 +81,7 @@ def place_outside(cluster: Cluster) -> Iterator[Finding]:
     """
     objects = cluster.storage.objects
     for at, one in places(cluster):
-        host = one.url.removeprefix("https://").partition(":")[0]
+        host = (one.url or "").removeprefix("https://").partition(":")[0]
         inside = host.endswith((".svc", f".svc.{cluster.kubernetes.dns_domain}"))
         if inside or (objects and objects.host == host):
             message = f"{one.name} is {host}, which is in this cluster"
@@ -133,7 +134,7 @@ def room_enough(cluster: Cluster) -> Iterator[Finding]:
 @warning("GEN-BKP-055", "copies elsewhere of what was deleted have room for a year")
 def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
     """A backup never deletes, so that what is written under new keys makes its copy grow by as much each day, until
-    the service takes no more.
+    the service takes no more. By NFS it does: there what is gone ends with its days.
 
     Wrong:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 200T}]
@@ -144,7 +145,7 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 500T}]
     """
     for at, one in places(cluster):
-        found = going(cluster, one.name)
+        found = [] if one.nfs else going(cluster, one.name)
         change = sum(each.daily_change.value for _, each in found if each.changes == "new-keys")
         left = one.room.value - sum(each.size.value for _, each in found) if one.room else 0
         if change and 0 <= (days := left // change) < YEAR and one.room:

@@ -197,18 +197,34 @@ class Dataset(Section, frozen=True, kw_only=True):
     cached: bool = False
 
 
+class Export(Section, frozen=True, kw_only=True):
+    """A folder (`path`) that an NFS server outside the cluster exports to the nodes. They mount it by NFS 4.1; the
+    server maps everybody to one user who may write there (`all_squash`).
+    """
+
+    server: Host
+    path: Share
+
+
 class Elsewhere(Section, frozen=True, kw_only=True):
-    """An S3 service outside the cluster, for backups: its address, and its `region` where it has one. `ca` is the
-    certificate (PEM) of who signed its own; else `site.ca` is trusted, and what any system trusts. `room` is how much
-    it takes of this cluster. Buckets there, their versions, locks and ends are the service's own.
+    """A service outside the cluster, for backups: S3 by its `url`, and its `region` where it has one; or an `nfs`
+    export, in which each backup has a folder for its bucket. `ca` is the certificate (PEM) of who signed that of S3;
+    else `site.ca` is trusted, and what any system trusts. `room` is how much it takes of this cluster. Buckets of S3,
+    their versions, locks and ends are the service's own.
     """
 
     name: Name
-    url: Service
+    url: Service | None = None
+    nfs: Export | None = None
     region: Line | None = None
     ca: str | None = None
     room: Quantity | None = None
     copying: Copying = field(default_factory=Copying)
+
+    @property
+    def address(self) -> str:
+        """Where it answers, as people write it."""
+        return f"{self.nfs.server}:{self.nfs.path}" if self.nfs else self.url or ""
 
 
 class Storage(Section, frozen=True, kw_only=True):

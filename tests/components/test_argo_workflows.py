@@ -3,11 +3,13 @@
 import json
 from typing import Any
 
+import pytest
 from gitops_schemas import problems, schema
 from jsonschema import Draft202012Validator
 from msgspec import structs
-from reference import without_operations
+from reference import load, without_operations
 
+from generator.components import compose
 from generator.components.argo_workflows import CONTROLLER, METRICS_SERVICE, argo_workflows
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
 from generator.components.component import Component
@@ -80,3 +82,13 @@ def test_metrics_are_let_in_and_nothing_else(ml50: Cluster) -> None:
 
 def test_objects_are_accepted(ml50: Cluster) -> None:
     assert [problems(item) for item in installed(ml50).base if problems(item)] == []
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30-bench", "gpu-serving"])
+def test_no_operation_has_two_templates_of_one_name(name: str) -> None:
+    """Argo refuses to begin such a one ("is not unique")."""
+    for component in compose(load(name)):
+        made = (*component.objects, *(one for each in component.operations for one in each.templates))
+        for one in (each for each in made if each["kind"] == "WorkflowTemplate"):
+            found = [step["name"] for step in one["spec"]["templates"]]
+            assert sorted(set(found)) == sorted(found), one["metadata"]["name"]

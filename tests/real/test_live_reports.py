@@ -313,7 +313,8 @@ def test_the_controller_takes_every_operation(site: Site) -> None:
     checks when a run begins.
     """
     clusters = {name: load(name) for name in ("ml50", "a30-bench", "gpu-serving")}
-    clusters |= {name: decoded(f"tests/wrong/valid/{name}.yaml") for name in ("volume-backup", "backup-elsewhere")}
+    beside = ("volume-backup", "backup-elsewhere", "backup-nfs")
+    clusters |= {name: decoded(f"tests/wrong/valid/{name}.yaml") for name in beside}
     for name, cluster in clusters.items():
         for component in compose(telling(cluster)):
             for template in workflow_templates(component):

@@ -11,12 +11,16 @@ from generator.components.issuers import signed
 from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.parts import tolerations
 from generator.components.static import read_objects, read_text
+from generator.components.workflows import exports
 from generator.components.workflows.scheduled import cron_workflow, given
 from generator.components.workflows.steps import image_operations, patch_of, reaching_minio, way
 from generator.components.workflows.targets import authorities, keys, reached, target
 from generator.model.backup import EtcdBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+
+FILED = "etcd-backup-to-files"
+"""The WorkflowTemplate of a cluster whose snapshots go to an NFS export."""
 
 
 def etcd_backup(cluster: Cluster) -> Component:
@@ -30,7 +34,12 @@ def etcd_backup(cluster: Cluster) -> Component:
         version="v1",
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         base=read_objects("etcd_backup/base.yaml"),
-        objects=(*schedule(cluster), *authorities(cluster, items(cluster), LABELS, NAMESPACE)),
+        objects=(
+            *schedule(cluster),
+            *authorities(cluster, items(cluster), LABELS, NAMESPACE),
+            *exports.volumes(cluster, items(cluster), LABELS, NAMESPACE),
+        ),
+        ignore=exports.ignored(cluster, items(cluster)),
         patches=own_template(cluster),
         operations=(Operation(name="etcd-backup", templates=(workflow_template(), scripts())),),
         needs=("argo-workflows", "issuers", "minio"),
@@ -51,6 +60,7 @@ def scripts() -> Manifest:
     """Return the ConfigMap with the scripts."""
     files = {
         "upload.sh": "workflows/upload.sh",
+        "folder.sh": "workflows/folder.sh",
         "look.sh": "etcd_backup/look.sh",
         "client.sh": "workflows/client.sh",
         "ready.sh": "workflows/ready.sh",
@@ -69,17 +79,35 @@ def schedule(cluster: Cluster) -> list[Manifest]:
     to = target(cluster, item) if item else None
     if not item or not to:
         return []
-    arguments = {
+    bucket = {
         "name": item.name,
         "target-bucket": item.target.bucket,
         "target-secret": to.writes,
-        "max-age": str(item.too_old),
-        "nodes": json.dumps([machine.name for machine in cluster.control_plane]),
         **to.told("target-url", place=to.place),
         **to.speed,
     }
-    spec = {"workflowTemplateRef": {"name": "etcd-backup"}, **given(arguments)}
-    return [cron_workflow(item, NAMESPACE, LABELS, spec | {"tolerations": tolerations(cluster.control_plane)})]
+    arguments = {
+        **(exports.told(cluster, item, to.place) if to.filed else bucket),
+        "max-age": str(item.too_old),
+        "nodes": json.dumps([machine.name for machine in cluster.control_plane]),
+    }
+    spec = {"workflowTemplateRef": {"name": FILED if to.filed else "etcd-backup"}, **given(arguments)}
+    runs = cron_workflow(item, NAMESPACE, LABELS, spec | {"tolerations": tolerations(cluster.control_plane)})
+    return [runs, filed_template(cluster, arguments)] if to.filed else [runs]
+
+
+def filed_template(cluster: Cluster, arguments: dict[str, str]) -> Manifest:
+    """Return the WorkflowTemplate that brings the newest snapshot to an NFS export, with this cluster's image."""
+    made, image = workflow_template(), client_image(cluster)
+    order, *steps = made["spec"]["templates"]
+    upload, *others = ({**step, "container": {**step["container"], "image": image}} for step in steps)
+    retried = dict(upload["retryStrategy"])
+    if len(cluster.control_plane) == 1:
+        del retried["affinity"]
+    upload |= {"container": exports.filed(upload["container"]), "retryStrategy": retried}
+    asked = {"arguments": {"parameters": [{"name": name} for name in arguments]}}
+    spec = {**exports.reached(made), **asked, "templates": [order, upload, *others]}
+    return {**made, "metadata": {**made["metadata"], "name": FILED}, "spec": spec}
 
 
 def own_template(cluster: Cluster) -> tuple[Patch, ...]:
@@ -120,6 +148,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: any(reached(cluster, one) for one in items(cluster)),
     absence="no snapshots of etcd go to a bucket",
     namespaces=(NAMESPACE,),
+    own_kinds=("/PersistentVolume",),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=etcd-backup"),)),
     notes="Brings what the control-plane nodes took, proved and encrypted to a bucket: the way back is in "

@@ -60,8 +60,7 @@ def restore_files(cluster: Cluster) -> dict[Place, Text]:
         "majority": Word(len(machines) // 2 + 1),
         "first": Word(machines[0].name),
         "address": Word(machines[0].address),
-        "bucket": Word(backup.target.bucket),
-        **_stored(cluster, backup),
+        "far": _far(cluster, backup),
         "image": Word(f"etcd:{etcd_tag(cluster)}"),
         "copy": joined(Text(COPY, address=Word(machine.address)) for machine in machines),
         "enc": joined(()) if cluster.kubernetes.encryption == "none" else Text(ENCRYPTED),
@@ -74,11 +73,19 @@ def restore_files(cluster: Cluster) -> dict[Place, Text]:
     }
 
 
+def _far(cluster: Cluster, backup: EtcdBackup) -> Text:
+    """Return how a snapshot is had from where they are brought."""
+    place, bucket = elsewhere(cluster, backup), Word(backup.target.bucket)
+    if place and place.nfs:
+        return Text(words("kubeadm/etcd_restore/export.md"), there=Word(place.address), bucket=bucket)
+    return Text(words("kubeadm/etcd_restore/bucket.md"), bucket=bucket, **_stored(cluster, backup))
+
+
 def _stored(cluster: Cluster, backup: EtcdBackup) -> dict[str, Escaped | Text]:
     """Return what the page says of the bucket: where it is, and whose keys read it."""
     if place := elsewhere(cluster, backup):
         return {
-            "there": Text(OUTSIDE, url=Word(place.url), name=Word(place.name)),
+            "there": Text(OUTSIDE, url=Word(place.address), name=Word(place.name)),
             "alias": Word(place.name),
             "whose": Text(GIVEN),
         }

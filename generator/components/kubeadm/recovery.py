@@ -149,8 +149,9 @@ def _place(cluster: Cluster) -> Text:
     backup = cluster.kubernetes.etcd.backup
     assert backup
     place = elsewhere(cluster, backup)
-    where = Text(Template("{url}"), url=Word(place.url)) if place else Text(Template("the MinIO of this cluster"))
-    return Text(Template("the bucket {bucket} of {where}"), bucket=Word(backup.target.bucket), where=where)
+    where = Text(Template("{url}"), url=Word(place.address)) if place else Text(Template("the MinIO of this cluster"))
+    what = Template("the folder {bucket} of {where}" if place and place.nfs else "the bucket {bucket} of {where}")
+    return Text(what, bucket=Word(backup.target.bucket), where=where)
 
 
 def _monitors(cluster: Cluster, ceph: Ceph) -> Step:

@@ -92,6 +92,7 @@ def _packages(cluster: Cluster) -> Text:
         Template(", on InfiniBand nodes the host's RDMA tools"): any(one.hardware.hcas for one in cluster.machines),
         Template(", on Ceph nodes lvm2"): bool(ceph and ceph.encryption.rest),
         Template(", on nodes with disks for scratch or MinIO xfsprogs"): bool(storage.scratch or storage.objects),
+        Template(", nfs-common or nfs-utils"): any(one.nfs for one in storage.elsewhere),
         Template(", on nodes with disks for copies of datasets xfsprogs"): bool(cluster.cache_hosts),
     }
     return joined(Text(words) for words, needed in wanted.items() if needed)

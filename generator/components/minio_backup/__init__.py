@@ -14,7 +14,7 @@ from generator.components.minio.settings import CLIENT_IMAGE, client_image, copi
 from generator.components.minio_backup.names import NAMESPACE
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
-from generator.components.workflows import backup, drill
+from generator.components.workflows import backup, drill, exports, to_files
 from generator.components.workflows.runs import Ends, all_runs
 from generator.components.workflows.steps import image_operations, patch_of
 from generator.components.workflows.targets import authorities, elsewhere, keys, target
@@ -50,10 +50,13 @@ def minio_backup(cluster: Cluster) -> Component:
         objects=ours(
             (
                 *all_runs(cluster, tuple(whole(cluster)), NAMESPACE),
+                *to_files.objects(cluster, to_files.going(whole(cluster)), NAMESPACE),
+                *exports.volumes(cluster, cluster.minio_backups, backup.LABELS, NAMESPACE),
                 *authorities(cluster, cluster.minio_backups, backup.LABELS, NAMESPACE),
                 *at_once(cluster, backup.LABELS, NAMESPACE),
             )
         ),
+        ignore=exports.ignored(cluster, cluster.minio_backups),
         patches=own_image(cluster),
         operations=(Operation(name=NAMESPACE, templates=templates()),),
         needs=("argo-workflows", "issuers", "minio"),
@@ -124,6 +127,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.objects and cluster.minio_backups,
     absence="there are no backups of buckets of MinIO",
     namespaces=(NAMESPACE,),
+    own_kinds=("/PersistentVolume",),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Backs buckets of MinIO up to a service outside the cluster, with three users of MinIO of which none may "

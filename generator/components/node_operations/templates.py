@@ -17,12 +17,12 @@ from generator.components.node_operations.names import (
     UPGRADE,
     labels,
 )
-from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.parts import PYTHON, UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects, read_text
 from generator.model.gpus import VENDOR
 
-IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
-"""Python's standard library. Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
+IMAGE = PYTHON
+"""Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
     "admitted.py", "api.py", "asking.py", "burn_in.py", "burn_in_nccl.py", "ceph.py", "daemons.py", "draining.py",
     "drive_replacement.py", "driver_upgrade.py", "drivers.py", "drives.py", "expansion.py", "fencing.py", "jobs.py",

@@ -10,7 +10,7 @@ from generator.components.issuers import signed
 from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
-from generator.components.workflows import backup, drill
+from generator.components.workflows import backup, drill, exports, to_files
 from generator.components.workflows.runs import Ends, all_runs
 from generator.components.workflows.steps import image_operations, patch_of
 from generator.components.workflows.targets import authorities, keys, reader, target, writer
@@ -33,9 +33,12 @@ def workflows(cluster: Cluster) -> Component:
         base=read_objects("workflows/base.yaml"),
         objects=(
             *all_runs(cluster, tuple(whole(cluster)), NAMESPACE),
+            *to_files.objects(cluster, to_files.going(whole(cluster)), NAMESPACE),
+            *exports.volumes(cluster, cluster.ceph_backups, backup.LABELS, NAMESPACE),
             *authorities(cluster, cluster.ceph_backups, backup.LABELS, NAMESPACE),
             *at_once(cluster, backup.LABELS, NAMESPACE),
         ),
+        ignore=exports.ignored(cluster, cluster.ceph_backups),
         patches=own_image(cluster),
         operations=(
             Operation(name="backup", templates=(backup.workflow_template(), backup.scripts())),
@@ -96,6 +99,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.ceph_backups,
     absence="there are no backups of buckets of Ceph",
     reach=(NAMESPACE,),
+    own_kinds=("/PersistentVolume",),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=workflows"),)),
     notes="Backups run in namespace `rook-ceph`, because a pod reads Secrets of its own namespace only and Rook "

@@ -37,8 +37,8 @@ def thinner(_change: ObjectChange, field: FieldChange) -> bool:
 
 
 def of_the_bucket(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether a field says which bucket is read or written."""
-    return any(str(step) in ("[source-bucket]", "[target-bucket]") for step in field.path)
+    """Tell whether a field says which bucket, or folder, is read or written."""
+    return any(str(step) in ("[source-bucket]", "[target-bucket]", "[claim]", "[folder]") for step in field.path)
 
 
 CHANGES = (

@@ -42,14 +42,16 @@ def workflow_template(name: str, image: str, given: dict[str, str]) -> Manifest:
 
 
 def _whole(step: Manifest, image: str) -> Manifest:
-    inputs = {} if _chooses(step) else {"inputs": {"parameters": [{"name": WHEN}]}}
-    return {**whole(step, "workflows/restore-step.yaml", image, *_told(step)), **inputs}
+    inputs = {} if chooses(step) else {"inputs": {"parameters": [{"name": WHEN}]}}
+    return {**whole(step, "workflows/restore-step.yaml", image, *told(step)), **inputs}
 
 
-def _chooses(step: Manifest) -> bool:
+def chooses(step: Manifest) -> bool:
+    """Tell whether a step is the one that tells the others what to bring back."""
     return any(one["name"] == WHEN for one in step.get("outputs", {}).get("parameters", ()))
 
 
-def _told(step: Manifest) -> Iterator[Manifest]:
-    if not _chooses(step):
+def told(step: Manifest) -> Iterator[Manifest]:
+    """Yield what the other steps know of it."""
+    if not chooses(step):
         yield {"name": "WHEN", "value": f"{{{{inputs.parameters.{WHEN}}}}}"}

@@ -99,7 +99,8 @@ def brought_back(cluster: Cluster, ends: Ends) -> Manifest:
 
 
 def all_runs(cluster: Cluster, ends: tuple[Ends, ...], namespace: str) -> Iterator[Manifest]:
-    """Yield what runs each of these backups, tries it, and brings it back."""
-    yield from (schedule(cluster, one, namespace) for one in ends)
-    yield from (tried(one, namespace) for one in ends)
-    yield from (brought_back(cluster, one) for one in ends)
+    """Yield what runs each of these backups into a bucket, tries it, and brings it back."""
+    into_buckets = [one for one in ends if not one.to.filed]
+    yield from (schedule(cluster, one, namespace) for one in into_buckets)
+    yield from (tried(one, namespace) for one in into_buckets)
+    yield from (brought_back(cluster, one) for one in into_buckets)

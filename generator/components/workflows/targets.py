@@ -28,7 +28,7 @@ Item = TypeVar("Item", Backup, EtcdBackup, ZabbixBackup)
 class Target(Struct, frozen=True, kw_only=True):
     """Where a backup goes: its address, and the Secrets with keys that may write there and read there. `place` is what
     a service elsewhere is called, and `ways` how pods come to it, by parameter; `share` is how many bytes a second
-    one backup may bring.
+    one backup may bring. An NFS export (`filed`) has no address and no keys.
     """
 
     url: str
@@ -37,6 +37,7 @@ class Target(Struct, frozen=True, kw_only=True):
     place: str = ""
     ways: dict[str, str] = {}
     share: int | None = None
+    filed: bool = False
 
     @property
     def speed(self) -> dict[str, str]:
@@ -52,10 +53,13 @@ class Target(Struct, frozen=True, kw_only=True):
 
 def target(cluster: Cluster, item: AnyBackup) -> Target | None:
     """Return where a backup goes; None where nobody may write there, or it is not there, which rules report."""
-    if place := elsewhere(cluster, item):
+    place = elsewhere(cluster, item)
+    if place and place.nfs:
+        return Target(url="", writes="", reads="", place=place.name, filed=True)
+    if place:
         secret = given_secret(item)
         ways, share = _ways(cluster, place), place.copying.share
-        return Target(url=place.url, writes=secret, reads=secret, place=place.name, ways=ways, share=share)
+        return Target(url=place.url or "", writes=secret, reads=secret, place=place.name, ways=ways, share=share)
     user, objects = writer(cluster, item), cluster.storage.objects
     if not user or not objects:
         return None
@@ -128,12 +132,12 @@ def keys(
     """Yield what pods of backups reach their targets with, each once: keys of users of MinIO, and given ones."""
     users = (user for of in whose for one in items if (user := of(cluster, one)))
     yield from (copied_keys(user, namespace, component) for user in {one.name: one for one in users}.values())
-    yield from (given_keys(one, namespace, component) for one in items if elsewhere(cluster, one))
+    yield from (given_keys(one, namespace, component) for one in items if (at := elsewhere(cluster, one)) and at.url)
 
 
 def authorities(cluster: Cluster, items: Iterable[AnyBackup], labels: dict[str, str], namespace: str) -> list[Manifest]:
     """Return the ConfigMap with who signed the certificates of services elsewhere; none where any system knows them."""
-    places = {one.name: one for item in items if (one := elsewhere(cluster, item))}
+    places = {one.name: one for item in items if (one := elsewhere(cluster, item)) and one.url}
     known = {f"{name}.crt": ca for name, one in places.items() if (ca := one.ca or cluster.site.ca)}
     metadata = {"name": AUTHORITIES, "namespace": namespace, "labels": labels}
     return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": known}] if known else []

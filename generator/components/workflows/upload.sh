@@ -1,5 +1,6 @@
 #!/bin/bash
 # Bring the newest of the files in a folder to the bucket, and prove it: upload.sh
+# With the word `folder` behind it goes to a folder of an NFS export: folder.sh.
 #
 # Each file is `TIME$ENDING` with `TIME.json` about it, written last, which holds at least `taken` and `sha256`. The key in
 # the bucket is always the same: its former versions are the older ones, which the bucket keeps for its days. Where
@@ -13,7 +14,8 @@ source "${BASH_SOURCE[0]%/*}/client.sh"
 # shellcheck source=SCRIPTDIR/ready.sh
 source "${BASH_SOURCE[0]%/*}/ready.sh"
 
-key="target/$TARGET_BUCKET/$KEY"
+key="target/$TARGET_BUCKET/${KEY-}"
+keys=${key%/*}/keys.age
 records="target/$TARGET_BUCKET/_gen/backups/$NAME"
 
 newest() { # sets stamp, and text: what is said of the newest file
@@ -53,25 +55,29 @@ overtaken() {
 # What nothing reads it without, where a node lays that beside it: as of etcd the certificates and keys of its time. First,
 # so that what is newest in the bucket never lacks them.
 beside() {
-  local file=$FILES/$stamp.keys.age to=${key%/*}/keys.age there
+  local file=$FILES/$stamp.keys.age there
   [[ -f $file ]] || return 0
-  mc cp --attr "taken=$stamp" "$file" "$to" >/dev/null || trouble "the copy of the keys is not whole"
-  there=$(digest "$to") || trouble "cannot read $to back"
-  [[ $there == "$(sha256sum <"$file" | cut -c 1-64)" ]] || verdict "what $to gives back is not what was brought there"
+  bring "$file" "$keys" || trouble "the copy of the keys is not whole"
+  there=$(digest "$keys") || trouble "cannot read $keys back"
+  [[ $there == "$(sha256sum <"$file" | cut -c 1-64)" ]] || verdict "what $keys gives back is not what was brought there"
 }
+
+bring() { mc cp --attr "taken=$stamp" "$1" "$2" >/dev/null; }  # from to
 
 upload() {
   local there
   ready
   if overtaken; then say "a newer one than $stamp of $FROM is there"; exit 0; fi
   beside
-  mc cp --attr "taken=$stamp" "$FILES/$stamp$ENDING" "$key" >/dev/null || trouble "the copy is not whole"
+  bring "$FILES/$stamp$ENDING" "$key" || trouble "the copy is not whole"
   there=$(digest "$key") || trouble "cannot read $key back"
   [[ $there == "$sum" ]] || verdict "what $key gives back is not what was brought there"
   say "brought $stamp of $FROM to $key"
 }
 
-configure target "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY"
+# shellcheck source=SCRIPTDIR/folder.sh
+[[ ${1-} != folder ]] || source "${BASH_SOURCE[0]%/*}/folder.sh"
+configure target "${TARGET_URL-}" "${TARGET_ACCESS_KEY-}" "${TARGET_SECRET_KEY-}"
 latest=$(soon)
 newest
 sum=$(field sha256)

@@ -7,7 +7,7 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
 from generator.components.minio.settings import client_image
 from generator.components.static import read_objects, read_text
-from generator.components.workflows import drill
+from generator.components.workflows import drill, exports
 from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
 from generator.components.workflows.steps import way
 from generator.components.workflows.targets import WAY, Target, authorities, keys, reached, reader, target, writer
@@ -21,12 +21,13 @@ from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
-SCRIPTS = ("database.sh", "dump.sh", "drill.sh", "fetch.sh", "record.sh", "restore.sh")
+SCRIPTS = ("database.sh", "dump.sh", "drill.sh", "fetch-file.sh", "fetch.sh", "record.sh", "restore.sh")
 FILES = {
     "client.sh": "workflows/client.sh",
     "buckets.sh": "workflows/buckets.sh",
     "ready.sh": "workflows/ready.sh",
     "upload.sh": "workflows/upload.sh",
+    "folder.sh": "workflows/folder.sh",
     **{name: f"zabbix_backup/{name}" for name in SCRIPTS},
 }
 """The scripts of the pods, and what they share."""
@@ -49,7 +50,9 @@ def zabbix_backup(cluster: Cluster) -> Component:
         objects=(
             *(manifests(cluster, zabbix, item, to) if to else ()),
             *authorities(cluster, (item,), LABELS, NAMESPACE),
+            *exports.volumes(cluster, (item,), LABELS, NAMESPACE),
         ),
+        ignore=exports.ignored(cluster, (item,)),
         # Not zabbix: what waits for it waits for the agents of nodes that are down.
         needs=("argo-workflows", "issuers", "minio"),
         storage_classes=(storage_class(cluster, zabbix),),
@@ -69,7 +72,7 @@ def scripts() -> Manifest:
 
 def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, to: Target) -> list[Manifest]:
     """Return the workflows, and the schedules of dumps and drills; none where nobody may write, which a rule tells."""
-    target = {
+    bucket = {
         "name": item.name,
         "target-bucket": item.target.bucket,
         "target-secret": to.writes,
@@ -79,11 +82,13 @@ def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, to: Target) 
         **to.ways,
         **to.speed,
     }
+    target = exports.told(cluster, item, to.place) if to.filed else bucket
+    keys = {} if to.filed else {"target-secret": to.reads, "record-secret": to.writes}
     dump = {**target, "history": "true" if item.history else "false"}
     return [
         workflow_template(cluster, zabbix, "zabbix_backup/dump.yaml", dump),
         workflow_template(cluster, zabbix, "zabbix_backup/restore.yaml", {**target, "at": "", "switch": "no"}),
-        tried(cluster, zabbix, {**target, "target-secret": to.reads, "record-secret": to.writes, "at": ""}),
+        tried(cluster, zabbix, {**target, **keys, "at": ""}),
         cron_workflow(item, NAMESPACE, LABELS, {"workflowTemplateRef": {"name": PART}}),
         drill_workflow(item, NAMESPACE, LABELS, {"workflowTemplateRef": {"name": DRILL}}),
     ]
@@ -110,7 +115,22 @@ def workflow_template(cluster: Cluster, zabbix: Zabbix, file: str, parameters: d
         "volumeClaimTemplates": [volume(cluster, zabbix, "work")],
         "templates": [order, *(step(one, shared, images) for one in steps)],
     }
-    return {**made, "spec": spec}
+    return filed({**made, "spec": spec}) if "claim" in parameters else {**made, "spec": spec}
+
+
+def filed(made: Manifest) -> Manifest:
+    """Return a template whose client speaks to no bucket, but has an NFS export."""
+    order, *steps = made["spec"]["templates"]
+    templates = [{**one, "container": _filed(one["container"])} for one in steps]
+    return {**made, "spec": {**exports.reached(made), "templates": [order, *templates]}}
+
+
+def _filed(container: Manifest) -> Manifest:
+    if not any(one["name"] == "TARGET_URL" for one in container["env"]):
+        return container
+    found = exports.filed(container)
+    fetches = "/scripts/fetch.sh" in container["command"]
+    return {**found, "command": ["bash", "/scripts/fetch-file.sh"]} if fetches else found
 
 
 def step(one: Manifest, shared: Manifest, images: dict[str, str]) -> Manifest:
@@ -178,6 +198,7 @@ DEFINITION = Definition(
     absence="no dumps of Zabbix's database go to a bucket",
     namespaces=(NAMESPACE,),
     reach=(ZABBIX,),
+    own_kinds=("/PersistentVolume",),
     changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=zabbix-backup"),)),
     notes="Dumps are of PostgreSQL's own image, the server's very version. How they are taken, and the way back: "
