@@ -22,7 +22,7 @@ from generator.components.acceptance.templates import acceptance as template
 from generator.components.acceptance.thresholds import NAMES, NVME
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
 from generator.components.minio import trial
-from generator.components.node_operations.templates import IMAGE as PYTHON
+from generator.components.python_steps import IMAGE as PYTHON
 from generator.components.static import read_text
 from generator.model.acceptance import Acceptance
 from generator.model.cluster import Cluster

@@ -27,7 +27,7 @@ from generator.errors import UsageError
 from generator.live.api import of_kubeconfig
 from generator.live.running import RunningCluster
 from generator.live.status.last_volumes import last_volumes
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket
 from generator.process import background
@@ -42,7 +42,7 @@ Object = dict[str, Any]
 BACKUP = VolumeBackup(
     name="vision-home",
     source=VolumeSource(team="vision", claim="home", storage_class="shared-fast"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 21 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),
