@@ -26,6 +26,9 @@ TEAM = "vision"
 SPACE = f"/api/v1/namespaces/{TEAM}"
 SOURCES = f"/apis/volsync.backube/v1alpha1/namespaces/{TEAM}/replicationsources"
 SNAPSHOTS = f"/apis/snapshot.storage.k8s.io/v1/namespaces/{TEAM}/volumesnapshots"
+DESTINATIONS = f"/apis/volsync.backube/v1alpha1/namespaces/{TEAM}/replicationdestinations"
+JOBS = f"/apis/batch/v1/namespaces/{TEAM}/jobs"
+CLAIMS, VOLUMES = f"{SPACE}/persistentvolumeclaims", "/api/v1/persistentvolumes"
 WORKFLOWS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/workflows"
 WRITE = """
 cd /data
@@ -93,6 +96,28 @@ def test_a_workflow_brings_a_volume_back_and_the_command_goes_on_with_it(site: S
     taken = site.submit(f"restore-{SHARED.name}", "-p", f"into={SHARED.source.claim}")
     assert taken.returncode == 1, taken.stdout
     assert f"{SHARED.source.claim} is the live claim" in site.logs(run_of(taken))
+
+
+def test_the_claims_name_can_lead_to_the_volume_that_came_back(site: Site) -> None:
+    """As operations.md says: both volumes are kept, and the claim is made again on the new one."""
+    name, held = SHARED.source.claim, site.held("back")
+    claims = {one: site.api.get(f"{CLAIMS}/{one}") for one in (name, "back")}
+    old, new = (f"{VOLUMES}/{one['spec']['volumeName']}" for one in claims.values())
+    for volume in (old, new):
+        site.patch(volume, {"spec": {"persistentVolumeReclaimPolicy": "Retain"}})
+    job = f"{JOBS}/compare-{claims['back']['metadata']['uid']}"
+    for path in (f"{DESTINATIONS}/back", *(f"{CLAIMS}/{one}" for one in claims)):
+        assert site.api.request("DELETE", path)[0] == 200
+    # Its pod has ended, and holds the claim all the same.
+    assert site.api.request("DELETE", f"{job}?propagationPolicy=Background")[0] == 200
+    site.api.wait("both claims are gone", lambda: not any(site.api.get(f"{CLAIMS}/{one}") for one in claims))
+    site.patch(new, {"spec": {"claimRef": None}})
+    metadata = {"name": name, "namespace": TEAM}
+    spec = {**claims[name]["spec"], "volumeName": claims["back"]["spec"]["volumeName"]}
+    site.api.apply({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec})
+    site.api.wait("it is bound", lambda: site.api.get(f"{CLAIMS}/{name}")["status"]["phase"] == "Bound")
+    assert site.held(name) == held
+    assert site.api.get(old)["status"]["phase"] == "Released"
 
 
 def tried(site: Site, one: VolumeBackup) -> tuple[bool, str]:

@@ -84,6 +84,11 @@ class Site(Gen):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def patch(self, path: str, change: Object) -> None:
+        """Change an object as `kubectl patch --type merge` does."""
+        status, answer = self.api.request("PATCH", path, change, patch="merge-patch+json")
+        assert status == 200, answer
+
     def logs(self, run: str) -> str:
         """Return what the pods of a run wrote."""
         return self.gen("logs", run, "-C", str(self.folder / "repository")).stdout
