@@ -48,7 +48,7 @@ class Admin:
     def give(self) -> None:
         """Put the values that a person gives where they are read."""
         for secret in self.secrets:
-            for key in secret.keys if secret.source == "given" else ():
+            for key in filter(secret.by_person, secret.keys):
                 file = self.folder / secret.namespace / secret.name / key
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text("x")

@@ -34,10 +34,9 @@ def _volumes(cluster: Cluster) -> Iterator[tuple[Path, VolumeBackup, Bucket, Pat
     """
     known = {bucket.name: (bucket, at) for at, bucket in buckets(cluster)}
     for at, one in entries(cluster.volume_backups, "volumeBackups"):
-        if one.target.bucket in known:
-            bucket, also = known[one.target.bucket]
-            days = one.kept_changes + old_days(bucket)
-            yield at, one, bucket, also, one.size.value + days * one.daily_change.value
+        if one.target.in_minio in known:
+            bucket, also = known[one.target.in_minio]
+            yield at, one, bucket, also, one.room(old_days(bucket))
 
 
 def _left(cluster: Cluster) -> int:

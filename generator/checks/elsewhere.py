@@ -6,7 +6,7 @@ from generator.checks.backup_room import YEAR
 from generator.checks.own_backups import own
 from generator.checks.places import entries, given_twice, human, meant
 from generator.checks.tiers import ELSEWHERE, OBJECTS
-from generator.model.backup import AnyBackup, Backup
+from generator.model.backup import AnyBackup, Backup, VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.retention import kept_room
@@ -20,15 +20,25 @@ def places(cluster: Cluster) -> list[tuple[Path, Elsewhere]]:
     return entries(cluster.storage.elsewhere, *ELSEWHERE)
 
 
-def _all(cluster: Cluster) -> Iterator[tuple[Path, AnyBackup]]:
+def _all(cluster: Cluster) -> Iterator[tuple[Path, AnyBackup | VolumeBackup]]:
     """Yield all backups that may go there, each with its place."""
     yield from entries(cluster.backups, "backups")
+    yield from _volumes(cluster)
     yield from ((one.at, one.backup) for one in own(cluster))
 
 
 def going(cluster: Cluster, place: str | None) -> list[tuple[Path, Backup]]:
     """Return the backups of buckets that go to a service, or to MinIO, each with its place."""
     return [(at, one) for at, one in entries(cluster.backups, "backups") if one.target.at == place]
+
+
+def _coming(cluster: Cluster, place: Elsewhere) -> list[tuple[Path, Backup | VolumeBackup]]:
+    """Return the backups of buckets and volumes that go to a service, each with its place."""
+    return [*going(cluster, place.name), *(each for each in _volumes(cluster) if each[1].target.at == place.name)]
+
+
+def _volumes(cluster: Cluster) -> list[tuple[Path, VolumeBackup]]:
+    return entries(cluster.volume_backups, "volumeBackups")
 
 
 @rule("GEN-BKP-050", "services elsewhere are given once")
@@ -99,20 +109,20 @@ def room_said(cluster: Cluster) -> Iterator[Finding]:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 400T}]
     """
     for at, one in places(cluster):
-        if one.room is None and (found := going(cluster, one.name)):
+        if one.room is None and (found := _coming(cluster, one)):
             message = f"how much {one.name} takes is unknown, and backups need {human(_needed(found))} there"
             fix = "ask who runs it, and say it in `room`"
             yield Finding(at=(*at, "name"), also=found[0][0], message=message, fix=fix)
 
 
-def _needed(found: list[tuple[Path, Backup]]) -> int:
-    return sum(kept_room(one, one.keep_days) for _, one in found)
+def _needed(found: list[tuple[Path, Backup | VolumeBackup]]) -> int:
+    return sum(kept_room(one, one.keep_days) if isinstance(one, Backup) else one.room() for _, one in found)
 
 
 @rule("GEN-BKP-054", "room elsewhere for all copies")
 def room_enough(cluster: Cluster) -> Iterator[Finding]:
-    """A copy of all that is backed up there, and each day's changes for as long as they are kept. Where the service is
-    full no backup works any more.
+    """A copy of all that is backed up there, and each day's changes for as long as they are kept, of volumes for a week
+    more. Where the service is full no backup works any more.
 
     Wrong:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 100T}]
@@ -124,7 +134,7 @@ def room_enough(cluster: Cluster) -> Iterator[Finding]:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 120T}]
     """
     for at, one in places(cluster):
-        found = going(cluster, one.name)
+        found = _coming(cluster, one)
         if one.room is not None and (needed := _needed(found)) > one.room.value:
             message = f"backups need {human(needed)} there, and {one.name} takes {one.room.human()}"
             fix = "more room, or fewer days"
@@ -145,10 +155,33 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
         elsewhere: [{name: offsite, url: https://s3.example.org, room: 500T}]
     """
     for at, one in places(cluster):
-        found = [] if one.nfs else going(cluster, one.name)
-        change = sum(each.daily_change.value for _, each in found if each.changes == "new-keys")
-        left = one.room.value - sum(each.size.value for _, each in found) if one.room else 0
+        found = [] if one.nfs else _coming(cluster, one)
+        growing = [(path, each) for path, each in found if isinstance(each, Backup) and each.changes == "new-keys"]
+        change = sum(each.daily_change.value for _, each in growing)
+        volumes = sum(each.room() for _, each in found if isinstance(each, VolumeBackup))
+        copies = sum(each.size.value for _, each in found if isinstance(each, Backup))
+        left = one.room.value - copies - volumes if one.room else 0
         if change and 0 <= (days := left // change) < YEAR and one.room:
             message = f"{human(change)} of new keys a day fill {one.name} ({one.room.human()}) in {days} days"
             fix = "where jobs write over their own keys say `changes: rewritten`; else more room"
-            yield Finding(at=(*at, "room"), also=found[0][0], message=f"{message}: no copy is ever deleted", fix=fix)
+            yield Finding(at=(*at, "room"), also=growing[0][0], message=f"{message}: no copy is ever deleted", fix=fix)
+
+
+@warning("GEN-BKP-056", "backups of volumes know who signed elsewhere")
+def authority_said(cluster: Cluster) -> Iterator[Finding]:
+    """Restic trusts who is named to it, and then nobody else; other backups trust `site.ca`, and what any system trusts
+    as well. A service that a public authority signed is refused where a site has one of its own, until `ca` says who.
+
+    Wrong:
+        site: {ca: ...}
+        # and, for a backup of a volume
+        elsewhere: [{name: offsite, url: https://s3.example.org}]
+    Right:
+        elsewhere: [{name: offsite, url: https://s3.example.org, ca: ...}]
+    """
+    for at, one in places(cluster):
+        found = [path for path, backup in _volumes(cluster) if backup.target.at == one.name]
+        if found and one.url and one.ca is None and cluster.site.ca:
+            message = f"backups of volumes trust only what site.ca signed, and nothing says that it signed {one.name}"
+            fix = "say `ca`: the same certificate where that is so, else that of who signed it"
+            yield Finding(at=(*at, "name"), also=found[0], message=message, fix=fix)

@@ -93,6 +93,23 @@ def compared_by_itself(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=where, also=(*at, "to", "at"), message=message, fix=in_words(edits), edits=edits)
 
 
+@rule("GEN-BKP-074", "backups of volumes go to a bucket")
+def volumes_in_buckets(cluster: Cluster) -> Iterator[Finding]:
+    """Movers of volumes bring encrypted blocks to a bucket (restic); here they have no way to an NFS export.
+
+    Wrong:
+        volumeBackups: [{to: {bucket: volumes, at: nas}, ...}]
+    Right:
+        volumeBackups: [{to: {bucket: volumes, at: offsite}, ...}]
+    """
+    found = exports(cluster)
+    for at, backup in entries(cluster.volume_backups, "volumeBackups"):
+        if backup.target.at in found:
+            message = f"backup {backup.name} is of a volume, and {backup.target.at} is an NFS export"
+            fix = "a service of S3 in `at`, or a bucket of MinIO without `at`"
+            yield Finding(at=(*at, "to", "at"), also=found[backup.target.at][0], message=message, fix=fix)
+
+
 @warning("GEN-BKP-073", "an export is outside the cluster")
 def server_outside(cluster: Cluster) -> Iterator[Finding]:
     """What a node of the cluster exports is lost with the cluster, as its own storage is.

@@ -53,7 +53,7 @@ def no_backup(cluster: Cluster) -> Iterator[Finding]:
         - {name: away, from: {store: data, bucket: datasets}, to: {bucket: copies, at: offsite}, ...}
     """
     filled = {one.target.in_minio: one.name for one in cluster.all_backups}
-    filled |= {one.target.bucket: one.name for one in cluster.volume_backups}
+    filled |= {one.target.in_minio: one.name for one in cluster.volumes_in_minio}
     for at, one in _backups(cluster):
         if other := filled.get(one.source.bucket):
             message = f"backup {one.name} is of bucket {one.source.bucket}, which backup {other} goes to"

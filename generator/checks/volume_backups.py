@@ -59,23 +59,24 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-BKP-033", "backups of volumes go to a bucket that exists and is theirs")
 def bucket_known(cluster: Cluster) -> Iterator[Finding]:
-    """Volumes are backed up to a bucket of MinIO, each below a name of its own. A backup of a bucket compares all of
-    its target with its source, and takes backups of volumes there for what should not be.
+    """Volumes are backed up to a bucket of MinIO, or with `at` of a service elsewhere, each below a name of its own. A
+    backup of a bucket compares all of its target with its source, and takes backups of volumes there for what should
+    not be.
 
     Wrong:
         to: {bucket: datasets-backup}
     Right:
         to: {bucket: volumes}
     """
-    known, taken = [bucket.name for _, bucket in buckets(cluster)], {one.target.in_minio for one in cluster.all_backups}
+    known, taken = [bucket.name for _, bucket in buckets(cluster)], {one.target for one in cluster.all_backups}
     add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
     for at, backup in _backups(cluster):
         name, where = backup.target.bucket, (*at, "to", "bucket")
-        if name not in known:
+        if backup.target.in_minio and name not in known:
             message = f"backup {backup.name} goes to bucket {name}, which is not there"
             fix = suggest(name, known, add)
             yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
-        elif name in taken:
+        elif backup.target in taken:
             message = f"backup {backup.name} goes to bucket {name}, which another backup needs for itself"
             yield Finding(at=where, message=message, fix="a bucket for backups of volumes alone")
 
@@ -152,7 +153,7 @@ def versions_kept(cluster: Cluster) -> Iterator[Finding]:
     """
     known = {bucket.name: (bucket, at) for at, bucket in buckets(cluster)}
     for at, backup in _backups(cluster):
-        bucket, also = known.get(backup.target.bucket, (None, ()))
+        bucket, also = known.get(backup.target.in_minio or "", (None, ()))
         if bucket and not old_days(bucket):
             message = f"backup {backup.name}: bucket {bucket.name} keeps no old versions, and a key there may delete"
             edits = remove((*also, "versioning"))
@@ -243,8 +244,8 @@ def repositories_alone(cluster: Cluster) -> Iterator[Finding]:
         users: [{name: serving, buckets: [models], access: write}]
     """
     taken = {one.target.in_minio for one in cluster.all_backups}  # GEN-BKP-033
-    places = {backup.target.bucket: (*at, "to", "bucket") for at, backup in reversed(_backups(cluster))}
-    held = {name: at for name, at in places.items() if name not in taken}
+    places = {backup.target.in_minio: (*at, "to", "bucket") for at, backup in reversed(_backups(cluster))}
+    held = {name: at for name, at in places.items() if name and name not in taken}
     for at, user in users(cluster):
         for where, name in entries(user.buckets, *at, "buckets"):
             if name in held:

@@ -116,7 +116,8 @@ class Secret(Struct, frozen=True, kw_only=True):
     `loss`: what is lost with it. `rotate`: how to replace it by hand, `turn` how `gen` does. `readers`: who mounts it.
     `labels` must be on it, and `copy_of` is the Secret ("namespace/name") that must hold the same values, where there
     is one. `known` are values that are no secret, by key; generated ones are random bytes in the `form` that the
-    readers take. `entry` is where the site's store has an `external` one, `random` whether nobody gives its values.
+    readers take, but for the keys `asked`, which a person gives. `entry` is where the site's store has an `external`
+    one, `random` whether chance makes its values.
     `computed` are those that others of its values make, by key; a copy names them as well, and need not hold what they
     are made of. `along` are the ConfigMaps of its namespace without which an `in-cluster` one brings nothing back, each
     with those of its keys whose change makes a copy old.
@@ -136,6 +137,7 @@ class Secret(Struct, frozen=True, kw_only=True):
     form: Literal["hex", "base64"] = "hex"
     entry: str = ""
     random: bool = False
+    asked: tuple[str, ...] = ()
     computed: Mapping[str, Computed] = {}
     turn: Turn | None = None
     along: Mapping[str, tuple[str, ...]] = {}
@@ -144,6 +146,10 @@ class Secret(Struct, frozen=True, kw_only=True):
     def full_name(self) -> str:
         """Its namespace and its name."""
         return f"{self.namespace}/{self.name}"
+
+    def by_person(self, key: str) -> bool:
+        """Tell whether a person gives the value of a key."""
+        return key not in self.known and (self.source == "given" or key in self.asked)
 
     @property
     def by_hand(self) -> str:

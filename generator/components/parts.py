@@ -14,8 +14,6 @@ UNPRIVILEGED: Manifest = {
     "capabilities": {"drop": ["ALL"]},
     "readOnlyRootFilesystem": True,
 }
-PYTHON = "docker.io/library/python:3.12.12-slim-bookworm"
-"""The image of steps that need Python's standard library alone."""
 NO_POD: Manifest = {"restartPolicy": "Never", "containers": [{"name": "x", "image": "example.org/x:1"}]}
 """A pod that is judged and never made."""
 NODE_LABEL = {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}

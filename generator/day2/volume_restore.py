@@ -74,7 +74,8 @@ def plan(cluster: Cluster, one: VolumeRestore) -> Iterator[str]:
     """Yield what will be done, for who is asked."""
     source, target = one.backup.source, one.backup.target
     yield f"brings claim {source.claim} of team {source.team} of {cluster.name} back"
-    yield f"  from  {target.bucket}/{one.backup.prefix}, the last backup that was made by {stamp(one.at)}"
+    place = f"{target.at}, " if target.at else ""
+    yield f"  from  {place}{target.bucket}/{one.backup.prefix}, the last backup that was made by {stamp(one.at)}"
     yield f"  into  claim {one.into} of the same namespace: a new one, or what a stopped run left of it"
     yield f"  then  compares both, file by file; {source.claim} stays as it is"
 
@@ -91,7 +92,7 @@ def begin(running: RunningCluster, cluster: Cluster, one: VolumeRestore) -> None
     if began:
         _go_on(began, cluster, one, there=bool(there))
     else:
-        running.create(DESTINATIONS.format(one.team), destination(one.backup, one.into, one.at))
+        running.create(DESTINATIONS.format(one.team), destination(cluster, one.backup, one.into, stamp(one.at)))
     if not there:
         running.create(CLAIMS.format(one.team), _claim(running, cluster, one))
 
@@ -151,7 +152,7 @@ def compare(running: RunningCluster, cluster: Cluster, one: VolumeRestore) -> st
     if claim is None:
         raise UsageError(f"claim {one.into} of {one.team} was removed before it was compared: name another --into")
     name = comparison_name(claim)
-    if made := running.create(JOBS.format(one.team), comparison(cluster, one.backup, claim, one.at)):
+    if made := running.create(JOBS.format(one.team), comparison(cluster, one.backup, claim, stamp(one.at))):
         noted = {"metadata": {"annotations": {COMPARED_BY: made["metadata"]["uid"]}}}
         running.merge(f"{DESTINATIONS.format(one.team)}/{one.into}", noted)
     elif found := running.get(f"{JOBS.format(one.team)}/{name}"):

@@ -34,15 +34,10 @@ class BackupSource(Section, frozen=True, kw_only=True):
         return self.bucket if self.store is None else None
 
 
-class BackupTarget(Section, frozen=True, kw_only=True):
-    """A bucket of MinIO (`storage.objects.buckets`)."""
-
-    bucket: BucketName
-
-
-class CopyTarget(BackupTarget, frozen=True, kw_only=True):
+class CopyTarget(Section, frozen=True, kw_only=True):
     """A bucket of MinIO (`storage.objects.buckets`), or with `at` one of a service outside (`storage.elsewhere`)."""
 
+    bucket: BucketName
     at: Name | None = None
 
     @property
@@ -210,7 +205,7 @@ class VolumeBackup(Section, frozen=True, kw_only=True):
 
     name: Name
     source: VolumeSource = field(name="from")
-    target: BackupTarget = field(name="to")
+    target: CopyTarget = field(name="to")
     schedule: Cron
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
     size: Quantity
@@ -230,6 +225,10 @@ class VolumeBackup(Section, frozen=True, kw_only=True):
     def kept_changes(self) -> int:
         """For how many days changes take room in the repository: those that are kept, and until room is freed."""
         return self.keep_days + PRUNE_DAYS
+
+    def room(self, longer: int = 0) -> int:
+        """How many bytes it needs at most where it goes to, which keeps what was deleted for so many days longer."""
+        return self.size.value + (self.kept_changes + longer) * self.daily_change.value
 
     @property
     def gap(self) -> int:

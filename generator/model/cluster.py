@@ -215,6 +215,11 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         """The backups of buckets of MinIO."""
         return tuple(one for one in self.backups if one.source.in_minio)
 
+    @property
+    def volumes_in_minio(self) -> tuple[VolumeBackup, ...]:
+        """The backups of volumes that go to MinIO."""
+        return tuple(one for one in self.volume_backups if one.target.in_minio)
+
     @cached_property
     def all_backups(self) -> tuple[AnyBackup, ...]:
         """Every backup that runs on a schedule: of buckets, then of etcd and of Zabbix's database."""

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,12 @@ from generator.components.acceptance.pools import BY_JOBS, TESTS, tried
 from generator.components.acceptance.queue import queue
 from generator.components.acceptance.rights import rights
 from generator.components.acceptance.stores import LINK, least, stores
-from generator.components.acceptance.templates import FILES, programs, scripts
+from generator.components.acceptance.templates import FILES, programs
 from generator.components.acceptance.templates import acceptance as template
 from generator.components.acceptance.thresholds import NAMES, NVME
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
 from generator.components.minio import trial
-from generator.components.node_operations.templates import IMAGE as PYTHON
+from generator.components.python_steps import IMAGE as PYTHON
 from generator.components.static import read_text
 from generator.model.acceptance import Acceptance
 from generator.model.cluster import Cluster
@@ -287,18 +286,6 @@ def test_times_of_all_tests_fit_into_the_deadline() -> None:
     given = {one["name"]: one.get("value", "") for one in made["arguments"]["parameters"]}
     longest = len(TESTS) * (int(given["wait-seconds"]) + int(given["try-seconds"]))
     assert made["activeDeadlineSeconds"] >= longest + 3600
-
-
-def test_scripts_pass_the_linter(tmp_path: Path) -> None:
-    for name, text in {**scripts()["data"], **programs()["data"]}.items():
-        (tmp_path / name).write_text(text)
-    root = Path(__file__).parent.parent.parent
-    told = ["--config", str(root / "pyproject.toml"), "--no-cache"]
-    for words in (["check", "--ignore", "INP001,T201", *told], ["format", "--check", *told]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *words, "."], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
 
 
 class Pod:

@@ -14,7 +14,7 @@ from generator.components.kube_prometheus_stack import kube_prometheus_stack
 from generator.components.kube_prometheus_stack.boards import boards, shown
 from generator.components.reports.metrics import FAILED, SUCCEEDED
 from generator.components.workflows import backup, drill
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
@@ -46,7 +46,7 @@ def test_volumes_that_nobody_backs_up_for_now_are_not_shown(ml50: Cluster) -> No
     nightly = VolumeBackup(
         name="home",
         source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-        target=BackupTarget(bucket="volumes"),
+        target=CopyTarget(bucket="volumes"),
         schedule="0 0 * * *",
         size=Quantity.parse("2Ti"),
         daily_change=Quantity.parse("50Gi"),

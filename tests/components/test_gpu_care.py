@@ -2,21 +2,18 @@
 
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from gitops_schemas import problems
 from msgspec import structs
-from reference import ROOT, load, without_backups
+from reference import load, without_backups
 
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component
 from generator.components.gpu_care import DEFINITION, gpu_care
 from generator.components.gpu_care.names import DRAIN, NAME, SICK, SUSPECT
-from generator.components.gpu_care.templates import FILES, SHARED, scripts, templates
+from generator.components.gpu_care.templates import scripts, templates
 from generator.components.gpu_care.xids import CLASSES, table
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.gpu_operator import exporter_pods
@@ -156,14 +153,3 @@ def test_the_operators_pods_run_on_sick_nodes_too() -> None:
         return {one["key"] for one in operator.releases[0].values["daemonsets"]["tolerations"]}
 
     assert tolerated(cared()) - tolerated(structs.replace(cared(), gpu_care=None)) == {SICK}
-
-
-def test_scripts_pass_the_linter(tmp_path: Path) -> None:
-    for name in (*FILES, *SHARED):
-        (tmp_path / name).write_text(scripts()["data"][name])
-    told = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
-    for words in (["check", "--ignore", "INP001,T201", *told], ["format", "--check", *told]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *words, "."], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr

@@ -3,23 +3,20 @@
 import ast
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from gitops_schemas import problems
 from healthsite import FACTS
 from msgspec import structs
-from reference import ROOT, load, without_operations
+from reference import load, without_operations
 
 from generator.components import compose
 from generator.components.component import Component, Manifest
 from generator.components.health_report import DEFINITION, health_report
 from generator.components.health_report.facts import facts
 from generator.components.health_report.names import LABELS, NAME, NAMESPACE
-from generator.components.health_report.template import FILES, schedule, scripts, workflow_template
+from generator.components.health_report.template import schedule, workflow_template
 from generator.components.static import read_objects, read_text
 from generator.model.backup import Drill
 from generator.model.cluster import Cluster
@@ -155,17 +152,6 @@ def test_it_writes_only_what_its_definition_states() -> None:
     one = health_report(load("ml50"))
     spaces = {each["metadata"].get("namespace") for each in one.objects} - {None}
     assert spaces == {NAMESPACE}, "a role elsewhere would let this tier write there"
-
-
-def test_scripts_pass_the_linter(tmp_path: Path) -> None:
-    for name in FILES:
-        (tmp_path / name).write_text(scripts()["data"][name])
-    told = ["--config", str(ROOT / "pyproject.toml"), "--no-cache", "--extend-exclude", "report.py"]
-    for words in (["check", "--ignore", "INP001,T201", *told], ["format", "--check", *told]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *words, "."], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import Any, Self
 import pytest
 from nodeshelf import imported
 
-from generator.components.node_operations.templates import expansion, removal, retries, upgrade
+from generator.components.node_operations.templates import expansion, removal, upgrade
+from generator.components.python_steps import retries
 
 
 @pytest.fixture(autouse=True)

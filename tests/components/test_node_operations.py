@@ -272,18 +272,6 @@ def test_the_namespace_is_restricted(ml50: Cluster) -> None:
     assert (namespace.name, namespace.security) == (NAMESPACE, "restricted")
 
 
-def test_scripts_pass_the_linter(tmp_path: Path) -> None:
-    for name in FILES:
-        (tmp_path / name).write_text(scripts()["data"][name])
-    root = Path(__file__).parent.parent.parent
-    told = ["--config", str(root / "pyproject.toml"), "--no-cache"]
-    for words in (["check", "--ignore", "INP001,T201", *told], ["format", "--check", *told]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *words, "."], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 ASKED = """#!/bin/sh
 case $1 in
 fails) echo "Error EBUSY: OSD(s) 3 have 24 pgs currently mapped to them." >&2; exit 16 ;;

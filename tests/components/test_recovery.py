@@ -15,7 +15,7 @@ from generator.cli import cli as gen
 from generator.components import compose
 from generator.components.kubeadm.recovery import recovery_files
 from generator.components.kubeadm.steps import steps as installation
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.secret_store import Escrow
@@ -24,7 +24,7 @@ from generator.model.storage import Encryption
 VOLUME = VolumeBackup(
     name="vision-home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="backups"),
+    target=CopyTarget(bucket="backups"),
     schedule="0 21 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),

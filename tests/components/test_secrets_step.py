@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from secretsstep import Admin
+from test_volumes_elsewhere import away
 
 from generator.components.component import Secret
 from generator.model.cluster import Cluster
@@ -28,6 +29,19 @@ def test_the_secrets_commands_make_every_secret(tmp_path: Path, ml50: Cluster, a
                 assert (admin.cluster / secret.namespace / secret.name / key).read_bytes() == one.value(
                     *(held[name] for name in one.of)
                 )
+
+
+def test_a_person_gives_some_values_and_chance_makes_the_others(tmp_path: Path) -> None:
+    admin = Admin(tmp_path, away())
+    assert admin.run().stderr == ""
+    origin = admin.cluster / "volsync-system" / "backup-target-vision-home"
+    assert (origin / "AWS_SECRET_ACCESS_KEY").read_text() == "x"
+    assert len((origin / "RESTIC_PASSWORD").read_text()) == 48
+    for space in ("volsync-system", "vision"):
+        copy = admin.cluster / space / "volume-backup-vision-home.offsite"
+        for file in origin.iterdir():
+            assert (copy / file.name).read_text() == file.read_text()
+        assert (copy / "RESTIC_REPOSITORY").read_text().startswith("s3:https://")
 
 
 def _origin(admin: Admin, secret: Secret) -> Path:

@@ -1,9 +1,11 @@
 """What lies beside the code as files: every reader reads it alike, every linter is content, and nobody changes it."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,20 @@ def test_scripts_are_clean(name: str) -> None:
     subprocess.run(
         [str(shellcheck), "--external-sources", "--exclude=SC2153", PACKAGE / "components" / name], check=True
     )
+
+
+def test_programs_of_pods_are_clean(tmp_path: Path) -> None:
+    """All at once, as they import each other: what is not of Python itself is one of them, or of the pod's image."""
+    for name in ending(".py.txt"):
+        file = tmp_path / name.removesuffix(".txt")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(read_text(name))
+    folders = json.dumps(sorted({Path(name).parent.as_posix() for name in ending(".py.txt")}))
+    told = ["--config", str(ROOT / "pyproject.toml"), "--config", f"src = {folders}", "--no-cache", "."]
+    for words in (["check", "--ignore", "INP001,T201"], ["format", "--check"]):
+        command = [sys.executable, "-m", "ruff", *words, *told]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,7 +17,7 @@ from generator.components.static import read_text
 from generator.components.volsync.drills import workflow_template as drill_template
 from generator.components.volsync.sources import source
 from generator.components.workflows.drill import GOOD, NEWEST, workflow_template
-from generator.model.backup import BackupTarget, Drill, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, Drill, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket
@@ -25,7 +25,7 @@ from generator.model.storage import Bucket
 BACKUP = VolumeBackup(
     name="vision-home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 21 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),
@@ -177,7 +177,7 @@ def test_a_drill_rests_alone_or_with_its_backup() -> None:
 
 
 def test_a_drill_has_no_right_but_to_report_its_results(made: dict[str, Component]) -> None:
-    (role,) = of_kind(made["volsync"], "Role")
+    (role,) = [one for one in of_kind(made["volsync"], "Role") if one["metadata"]["name"] == "volume-drill"]
     assert role["rules"] == [
         {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]}
     ]

@@ -22,7 +22,7 @@ from generator.components.zabbix.network import policies
 from generator.components.zabbix.settings import document, escalation, overview, prefixes
 from generator.components.zabbix.templates import templates
 from generator.components.zabbix.templates.storage import minio
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 
@@ -33,7 +33,7 @@ INFINIBAND_SCRIPT = read_text("zabbix/infiniband.sh")
 VOLUME = VolumeBackup(
     name="vision-home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 21 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),

@@ -12,7 +12,7 @@ from generator.day2 import volume_progress
 from generator.day2.volume_progress import Standing, comparing, filling, waited
 from generator.day2.volume_restore import asked
 from generator.live.api import AwayError
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HOME = VolumeBackup(
     name="vision-home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 0 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),

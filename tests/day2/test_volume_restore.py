@@ -9,7 +9,7 @@ from reference import load
 from generator.cli.restore_volume import asked_for
 from generator.day2.volume_restore import asked, filled
 from generator.errors import UsageError
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HOME = VolumeBackup(
     name="vision-home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 0 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),

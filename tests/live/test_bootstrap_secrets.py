@@ -139,6 +139,30 @@ def test_a_person_is_asked_for_what_is_missing_once(fake: Fake) -> None:
     assert held(cluster, "x") == {"password": "a word"}
 
 
+def test_some_keys_are_given_and_chance_makes_the_others(fake: Fake) -> None:
+    cluster, person = fake
+    mixed = declared("x", keys=("user", "password"), asked=("user",))
+    copy = declared("y", keys=("user", "password", "url"), asked=("user",), copy_of="a/x", known={"url": "s3:here"})
+    assert person.step(mixed, copy).blocked == [
+        f"a/{name}: user is missing: put it into DIR/a/x/user for --secrets-dir DIR" for name in ("x", "y")
+    ]
+    person.give("a/x/user", b"ann")
+    person.make(mixed, copy)
+    made = held(cluster, "x")
+    assert (made["user"], len(made["password"])) == ("ann", 48)
+    assert held(cluster, "y") == {**made, "url": "s3:here"}
+
+
+def test_a_copy_that_says_another_place_than_the_file_is_told(fake: Fake) -> None:
+    _, person = fake
+    copy = declared("y", keys=("password", "url"), copy_of="a/x", known={"url": "s3:here"})
+    person.make(declared("x"), copy)
+    moved = structs.replace(copy, known={"url": "s3:there"})
+    assert person.step(declared("x"), moved).blocked == [
+        "a/y: url is not what the cluster file says; delete it: it is made anew"
+    ]
+
+
 def test_an_answer_may_name_a_file(fake: Fake, tmp_path: Path) -> None:
     cluster, person = fake
     (tmp_path / "key.pem").write_text("two\nlines\n")

@@ -11,7 +11,7 @@ from generator.components.volsync.drills import workflow_template
 from generator.components.workflows.scheduled import DRILL, label
 from generator.live.status.last_backups import LastBackup
 from generator.live.status.last_volumes import last_volumes
-from generator.model.backup import BackupTarget, Drill, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, Drill, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -19,7 +19,7 @@ REMEDY = "bring back what is lost while the backups before it are kept"
 NIGHTLY = VolumeBackup(
     name="home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 0 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),

@@ -14,7 +14,7 @@ import pytest
 
 from generator.components import compose
 from generator.components.datasets import CACHE_FOLDER
-from generator.components.node_operations.templates import IMAGE
+from generator.components.python_steps import IMAGE
 from generator.model.cluster import Cluster
 from generator.spec.decode import decode
 from generator.spec.reader import read

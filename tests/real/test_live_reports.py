@@ -22,8 +22,8 @@ from generator.components import compose
 from generator.components.component import Component, Operation, Tier
 from generator.components.health_report import health_report
 from generator.components.health_report.names import NAME as HEALTH
-from generator.components.node_operations.templates import IMAGE
 from generator.components.parts import UNPRIVILEGED, resources
+from generator.components.python_steps import IMAGE
 from generator.components.reports import reported, workflow_templates
 from generator.components.reports.metrics import FAILED, SUCCEEDED
 from generator.components.static import read_text

@@ -1,55 +1,35 @@
-"""A team's volume on a real node: claimed, written by a pod, backed up by VolSync from a snapshot as gen renders it,
-lost, and brought back by `gen restore`. Ceph alone is played: by a driver whose volumes are folders
-(`onenode/volumes.py`).
+"""A team's volumes on a real node: claimed, written by a pod, backed up by VolSync from a snapshot as gen renders it,
+to MinIO and elsewhere, lost, and brought back by `gen restore` and by the operation; the real workflow controller runs
+that, and the drills.
 """
 
-import contextlib
 import json
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
-from msgspec import structs
-from onenode.site import Gen
-from reference import ROOT, load
-from volsyncsite import MOVER, install, manager, secret, sources_of, space
-from volumesite import BACKUPS, HOME, serving, sums
-from volumesite import Site as Movers
+from auditing import betrayed, stored, unused, written
+from onenode.site import run_of
+from onenode.volume_site import ACCOUNTS, BOTH, SHARED, Site, serving_volumes
+from volsyncsite import sources_of
+from volumesite import HOME
 
 from generator.components import compose
-from generator.components.parts import UNPRIVILEGED, pod_security
-from generator.components.rook_ceph import NAMESPACE as ROOK
-from generator.components.volsync.drills import CA as DRILL_CA
-from generator.components.volsync.drills import schedules, scripts, workflow_template
-from generator.components.volsync.names import CA, NAMESPACE, repository
-from generator.live.identity import record
+from generator.components.volsync.names import NAMESPACE
+from generator.components.workflows.drill import GOOD, NEWEST
 from generator.model.backup import VolumeBackup
-from generator.model.cluster import Cluster
-from generator.rehearsal.twin.running import running
-
-if TYPE_CHECKING:
-    import subprocess
-
-    from twin.plane import Plane
-
-    from generator.components.component import Component
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
-Object = dict[str, Any]
 TEAM = "vision"
-SHARED = structs.replace(
-    HOME, name="vision-shared", source=structs.replace(HOME.source, claim="shared", storage_class="shared-fast")
-)
-BOTH = (HOME, SHARED)
 SPACE = f"/api/v1/namespaces/{TEAM}"
 SOURCES = f"/apis/volsync.backube/v1alpha1/namespaces/{TEAM}/replicationsources"
 SNAPSHOTS = f"/apis/snapshot.storage.k8s.io/v1/namespaces/{TEAM}/volumesnapshots"
+DESTINATIONS = f"/apis/volsync.backube/v1alpha1/namespaces/{TEAM}/replicationdestinations"
+JOBS = f"/apis/batch/v1/namespaces/{TEAM}/jobs"
+CLAIMS, VOLUMES = f"{SPACE}/persistentvolumeclaims", "/api/v1/persistentvolumes"
+WORKFLOWS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/workflows"
 WRITE = """
 cd /data
 mkdir -p 'run 1/ä'
@@ -62,185 +42,140 @@ sync
 """
 
 
-class Site(Gen):
-    """The cluster, its volumes and the MinIO of its backups."""
-
-    def __init__(self, api: "Plane", folder: Path, volumes: Path, movers: Movers) -> None:
-        super().__init__(api, folder)
-        self.volumes, self.movers = volumes, movers
-
-    def restore(self, name: str, *words: str) -> "subprocess.CompletedProcess[str]":
-        return self.run("restore", name, "-C", str(self.folder / "repository"), "--yes", *words)
-
-    def held(self, claim: str) -> dict[str, str]:
-        """Return what a claim's volume holds."""
-        found = self.api.get(f"{SPACE}/persistentvolumeclaims/{claim}")
-        volume = self.api.get(f"/api/v1/persistentvolumes/{found['spec']['volumeName']}")
-        kind = volume["spec"]["csi"]["driver"].split(".")[1]
-        return sums(self.volumes / kind / "volumes" / volume["spec"]["csi"]["volumeHandle"])
-
-    def write(self, claim: str, script: str) -> None:
-        """Run a script in a pod of the team's, with the claim at /data."""
-        name = f"writer-{claim}"
-        self.api.apply(
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": name, "namespace": TEAM},
-                "spec": {
-                    "restartPolicy": "Never",
-                    "automountServiceAccountToken": False,
-                    "securityContext": pod_security(1000, runAsGroup=1000, fsGroup=1000),
-                    "containers": [
-                        {
-                            "name": "write",
-                            "image": MOVER,
-                            "command": ["bash", "-euc", script],
-                            "resources": {
-                                "requests": {"cpu": "50m", "memory": "64Mi"},
-                                "limits": {"memory": "64Mi"},
-                            },
-                            "securityContext": UNPRIVILEGED,
-                            "volumeMounts": [{"name": "data", "mountPath": "/data"}],
-                        }
-                    ],
-                    "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}],
-                },
-            }
-        )
-        self.api.wait(f"{name} is at its end", lambda: self.phase(name) in {"Succeeded", "Failed"})
-        assert self.phase(name) == "Succeeded", self.api.get(f"{SPACE}/pods/{name}")["status"]
-        self.api.request("DELETE", f"{SPACE}/pods/{name}")
-
-    def phase(self, pod: str) -> str:
-        found = self.api.get(f"{SPACE}/pods/{pod}") or {}
-        return str(found.get("status", {}).get("phase", ""))
-
-
-def backed_up() -> Cluster:
-    return structs.replace(load("ml50"), volume_backups=BOTH)
-
-
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    from onenode.node import node
-    from onenode.volumes import load_mover, volumes
-    from twin.plane import plane
+    with serving_volumes() as made:
+        yield made
 
-    cluster = backed_up()
-    assert cluster.storage.ceph
-    made = {one.name: one for one in compose(cluster)}
-    with (
-        tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True) as name,
-        contextlib.ExitStack() as stack,
+
+@pytest.mark.parametrize(("one", "mode"), [(HOME, "ReadWriteOnce"), (SHARED, "ReadWriteMany")], ids=["block", "files"])
+def test_a_volume_is_backed_up_from_its_snapshot(site: Site, one: VolumeBackup, mode: str) -> None:
+    live = one.source.claim
+    claim(site, one, mode)
+    site.write(live, WRITE)
+    held = site.held(live)
+    assert len(held) == 11
+    made = {component.name: component for component in compose(site.cluster)}
+    (source,) = [each for each in sources_of(made, TEAM) if each["metadata"]["name"] == one.name]
+    site.api.apply(source)
+    path = f"{SOURCES}/{one.name}"
+
+    def ended() -> bool:
+        status = (site.api.get(path) or {}).get("status", {})
+        return bool(status.get("lastSyncTime"))
+
+    site.api.wait(f"{one.name} is backed up", ended)
+    told = site.api.get(path)["status"]["latestMoverStatus"]
+    assert (told["result"], site.held(live)) == ("Successful", held)
+    site.api.wait("the snapshot is gone", lambda: not site.api.items(SNAPSHOTS))
+    site.write(live, "rm -r '/data/run 1'; printf lost >/data/checkpoint.pt")
+    assert site.held(live) != held
+
+
+def test_the_command_brings_a_volume_back(site: Site) -> None:
+    done = site.restore(HOME.name, "--into", "again")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "as the backup has it, file by file" in done.stdout
+    held = site.held("again")
+    assert len(held) == 11
+    assert held != site.held(HOME.source.claim)
+
+
+def test_a_workflow_brings_a_volume_back_and_the_command_goes_on_with_it(site: Site) -> None:
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    done = site.submit(f"restore-{SHARED.name}", "-p", "into=back", "-p", f"at={at}")
+    said = done.stdout + site.logs(run_of(done))
+    assert done.returncode == 0, said
+    assert "claim back is as the backup has it, file by file" in said
+    held = site.held("back")
+    assert len(held) == 11
+    assert held != site.held(SHARED.source.claim)
+    again = site.restore(SHARED.name, "--into", "back", "--at", at)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "as the backup has it, file by file" in again.stdout
+    taken = site.submit(f"restore-{SHARED.name}", "-p", f"into={SHARED.source.claim}")
+    assert taken.returncode == 1, taken.stdout
+    assert f"{SHARED.source.claim} is the live claim" in site.logs(run_of(taken))
+
+
+def test_the_claims_name_can_lead_to_the_volume_that_came_back(site: Site) -> None:
+    """As operations.md says: both volumes are kept, and the claim is made again on the new one."""
+    name, held = SHARED.source.claim, site.held("back")
+    claims = {one: site.api.get(f"{CLAIMS}/{one}") for one in (name, "back")}
+    old, new = (f"{VOLUMES}/{one['spec']['volumeName']}" for one in claims.values())
+    for volume in (old, new):
+        site.patch(volume, {"spec": {"persistentVolumeReclaimPolicy": "Retain"}})
+    job = f"{JOBS}/compare-{claims['back']['metadata']['uid']}"
+    for path in (f"{DESTINATIONS}/back", *(f"{CLAIMS}/{one}" for one in claims)):
+        assert site.api.request("DELETE", path)[0] == 200
+    # Its pod has ended, and holds the claim all the same.
+    assert site.api.request("DELETE", f"{job}?propagationPolicy=Background")[0] == 200
+    site.api.wait("both claims are gone", lambda: not any(site.api.get(f"{CLAIMS}/{one}") for one in claims))
+    site.patch(new, {"spec": {"claimRef": None}})
+    metadata = {"name": name, "namespace": TEAM}
+    spec = {**claims[name]["spec"], "volumeName": claims["back"]["spec"]["volumeName"]}
+    site.api.apply({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec})
+    site.api.wait("it is bound", lambda: site.api.get(f"{CLAIMS}/{name}")["status"]["phase"] == "Bound")
+    assert site.held(name) == held
+    assert site.api.get(old)["status"]["phase"] == "Released"
+
+
+def tried(site: Site, one: VolumeBackup) -> tuple[bool, str]:
+    """Run the drill of a backup; return whether it was good, and its log."""
+    done = site.submit(f"drill-{one.name}")
+    run = run_of(done)
+    found = site.api.get(f"{WORKFLOWS}/{run}")
+    assert "MetricsError" not in {each["type"] for each in found["status"]["conditions"]}
+    return done.returncode == 0, done.stdout + site.logs(run)
+
+
+def test_drills_prove_both_backups(site: Site) -> None:
+    """Follows the test before: both volumes are backed up."""
+    for one in BOTH:
+        good, said = tried(site, one)
+        assert good, said
+        assert "all are as they were backed up" in said
+        assert site.measured(GOOD, one) == 1
+        assert (site.measured(NEWEST, one) or 0) > 0
+
+
+def test_a_drill_of_a_damaged_backup_fails(site: Site) -> None:
+    before = site.measured(NEWEST, SHARED)
+    damage(site, SHARED)
+    good, said = tried(site, SHARED)
+    assert not good, said
+    assert "FAILED: restic found damage in the repository" in said
+    assert site.measured(GOOD, SHARED) == 0
+    assert site.measured(NEWEST, SHARED) == before
+
+
+def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
+    """After all others: drills and restores that went well, and that failed."""
+    assert unused(site.api, site.folder, *ACCOUNTS) == set()
+
+
+def test_no_secret_is_told(site: Site) -> None:
+    """After all others: in no parameter, result, log, annotation or event of all these runs."""
+    places = [*stored(site.api), *written(site.folder)]
+    for where, words in (
+        ("pod-logs/", "all are as they"),
+        ("/workflows", "too-old"),
+        ("/replicationsources", "offsite"),
     ):
-        start, folder = stack.enter_context, Path(name)
-        movers = start(serving((*BACKUPS, SHARED)))
-        api = start(plane(folder, simulated=False))
-        machine = start(node(api))
-        load_mover(machine)
-        for namespace in (ROOK, NAMESPACE):
-            api.namespace(namespace)
-        program = install(api, folder, cluster, made)
-        at = start(volumes(api, machine, cluster.storage.ceph))
-        start(volsync(api, folder, program))
-        api.apply(record(cluster))
-        space(api, made, TEAM)
-        for one in BOTH:
-            known(api, movers, one)
-        drills(api, made)
-        repository_of(folder / "repository")
-        yield Site(api, folder, at, movers)
-
-
-@contextlib.contextmanager
-def volsync(api: "Plane", folder: Path, program: str) -> Iterator[None]:
-    """Run VolSync's manager with the account and the rights of its chart until the block ends."""
-    account = {"name": "volsync", "namespace": NAMESPACE}
-    api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
-    with running(folder / "volsync", manager(program, api.account(NAMESPACE, "volsync")), lambda: True):
-        yield
-
-
-def known(api: "Plane", movers: Movers, one: VolumeBackup) -> None:
-    """Make what bootstrap and cert-manager make for movers and drills; MinIO answers on this machine."""
-    env = movers.mover(one, movers.folder)
-    keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "RESTIC_PASSWORD", "RESTIC_REPOSITORY")
-    for named, ca in ((TEAM, CA), (NAMESPACE, DRILL_CA)):
-        secret(api, named, repository(one), {key: env[key] for key in keys})
-        secret(api, named, ca, {"ca.crt": movers.ca.read_text()})
-
-
-def drills(api: "Plane", made: dict[str, "Component"]) -> None:
-    """Make what drills run with, in a namespace with the rules that it is rendered with."""
-    (named,) = made["volsync"].namespaces
-    metadata = {"name": NAMESPACE, "labels": named.labels | {"pod-security.kubernetes.io/enforce": "restricted"}}
-    api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-    for one in made["volsync"].base:
-        if one["kind"] == "ServiceAccount":
-            api.apply(one)
-    api.apply(scripts())
-
-
-def tried(site: Site, one: VolumeBackup, name: str) -> tuple[int, str]:
-    """Run the pod of a drill as its Workflow would make it, and return its exit code and its log."""
-    template = workflow_template(MOVER)["spec"]
-    (schedule,) = [each for each in schedules(backed_up()) if each["metadata"]["name"] == f"drill-{one.name}"]
-    given = {each["name"]: each["value"] for each in schedule["spec"]["workflowSpec"]["arguments"]["parameters"]}
-    text = json.dumps(template["templates"][0]["container"])
-    for key, value in {**given, "seed": ""}.items():
-        text = text.replace(f"{{{{workflow.parameters.{key}}}}}", value)
-    text = text.replace("{{workflow.creationTimestamp.s}}", str(int(time.time())))
-    assert "{{" not in text
-    container = json.loads(text) | {"name": "main", "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}}
-    spec = {
-        "restartPolicy": "Never",
-        "serviceAccountName": template["serviceAccountName"],
-        "automountServiceAccountToken": False,
-        "securityContext": template["securityContext"],
-        "containers": [container],
-        "volumes": template["volumes"],
-    }
-    metadata = {"name": name, "namespace": NAMESPACE}
-    site.api.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
-    path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}"
-    site.api.wait(f"{name} is at its end", lambda: site.api.get(path)["status"]["phase"] in {"Succeeded", "Failed"})
-    (status,) = site.api.get(path)["status"]["containerStatuses"]
-    logs = sorted((site.folder / "pod-logs").glob(f"*_{name}_*/main/*.log"))
-    return status["state"]["terminated"]["exitCode"], "".join(log.read_text() for log in logs)
+        assert any(where in place and words in text for place, text in places), where
+    assert betrayed(places, site.secrets) == []
 
 
 def damage(site: Site, one: VolumeBackup) -> None:
     """Change one bit of the largest pack of a repository."""
     place = f"s/{one.target.bucket}/{one.prefix}/data/"
-    listed = map(json.loads, site.movers.mc("--json", "ls", "--recursive", place).stdout.splitlines())
+    listed = map(json.loads, site.mc(one, "--json", "ls", "--recursive", place).splitlines())
     key, pack = max(listed, key=lambda each: each["size"])["key"], site.folder / "pack"
-    assert site.movers.mc("cp", f"{place}{key}", str(pack)).returncode == 0
+    site.mc(one, "cp", f"{place}{key}", str(pack))
     content = bytearray(pack.read_bytes())
     content[len(content) // 2] ^= 1
     pack.write_bytes(content)
-    assert site.movers.mc("cp", str(pack), f"{place}{key}").returncode == 0
-
-
-def repository_of(folder: Path) -> None:
-    """Make the repository in which somebody runs gen: the cluster file says what is backed up."""
-    text: Object = yaml.safe_load((ROOT / "clusters" / "ml50" / "cluster.yaml").read_bytes())
-    text["spec"]["storage"]["objects"]["buckets"].append({"name": "volumes"})
-    text["spec"]["volumeBackups"] = [
-        {
-            "name": one.name,
-            "from": {"team": TEAM, "claim": one.source.claim, "storageClass": one.source.storage_class},
-            "to": {"bucket": one.target.bucket},
-            "schedule": one.schedule,
-            "size": str(one.size),
-            "dailyChange": str(one.daily_change),
-            "user": one.user,
-        }
-        for one in BOTH
-    ]
-    file = folder / "clusters" / "ml50" / "cluster.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text(yaml.safe_dump(text, sort_keys=False))
+    site.mc(one, "cp", str(pack), f"{place}{key}")
 
 
 def claim(site: Site, one: VolumeBackup, mode: str) -> None:
@@ -256,40 +191,3 @@ def claim(site: Site, one: VolumeBackup, mode: str) -> None:
             },
         }
     )
-
-
-@pytest.mark.parametrize(("one", "mode"), [(HOME, "ReadWriteOnce"), (SHARED, "ReadWriteMany")], ids=["block", "files"])
-def test_a_volume_is_backed_up_from_its_snapshot_and_comes_back(site: Site, one: VolumeBackup, mode: str) -> None:
-    live, again = one.source.claim, f"{one.source.claim}-again"
-    claim(site, one, mode)
-    site.write(live, WRITE)
-    held = site.held(live)
-    assert len(held) == 11
-    made = {component.name: component for component in compose(backed_up())}
-    (source,) = [each for each in sources_of(made, TEAM) if each["metadata"]["name"] == one.name]
-    site.api.apply(source)
-    path = f"{SOURCES}/{one.name}"
-
-    def ended() -> bool:
-        status = (site.api.get(path) or {}).get("status", {})
-        return bool(status.get("lastSyncTime"))
-
-    site.api.wait(f"{one.name} is backed up", ended)
-    told = site.api.get(path)["status"]["latestMoverStatus"]
-    assert (told["result"], site.held(live)) == ("Successful", held)
-    site.api.wait("the snapshot is gone", lambda: not site.api.items(SNAPSHOTS))
-    site.write(live, "rm -r '/data/run 1'; printf lost >/data/checkpoint.pt")
-    assert site.held(live) != held
-    done = site.restore(one.name, "--into", again)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "as the backup has it, file by file" in done.stdout
-    assert site.held(again) == held
-
-
-def test_a_drill_of_a_damaged_backup_fails(site: Site) -> None:
-    """Follows the tests before: both volumes are backed up."""
-    code, log = tried(site, HOME, "whole")
-    assert (code, "all are as they were backed up" in log) == (0, True), log
-    damage(site, HOME)
-    code, log = tried(site, HOME, "damaged")
-    assert (code, "FAILED: restic found damage in the repository" in log) == (2, True), log

@@ -22,12 +22,12 @@ from generator.components.node_operations.names import (
     UPGRADE,
 )
 from generator.components.node_operations.templates import (
-    IMAGE,
     ask_ceph_job,
     ask_minio_job,
     burn_in_job,
     burn_in_nccl_job,
 )
+from generator.components.python_steps import IMAGE
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
 

@@ -18,7 +18,7 @@ from reference import ROOT, load
 from generator.components.acceptance import acceptance
 from generator.components.acceptance.names import JOBS, NAMESPACE
 from generator.components.acceptance.templates import scripts
-from generator.components.node_operations.templates import IMAGE as PYTHON
+from generator.components.python_steps import IMAGE as PYTHON
 
 if TYPE_CHECKING:
     from twin.fixtures import Twin

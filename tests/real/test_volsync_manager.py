@@ -20,14 +20,14 @@ from volsyncsite import secret as held_secret
 
 from generator.components import compose
 from generator.components.tenants.rbac import MEMBER, roles
-from generator.components.volsync.names import CA, NAMESPACE, repository
+from generator.components.volsync.names import AUTHORITIES, CA, NAMESPACE, repository
 from generator.day2.volume_progress import comparing, filling
 from generator.day2.volume_restore import DESTINATIONS, Verdict, asked, begin, compare, compared, filled
 from generator.errors import UsageError
 from generator.live.api import of_kubeconfig
 from generator.live.running import RunningCluster
 from generator.live.status.last_volumes import last_volumes
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket
 from generator.process import background
@@ -42,7 +42,7 @@ Object = dict[str, Any]
 BACKUP = VolumeBackup(
     name="vision-home",
     source=VolumeSource(team="vision", claim="home", storage_class="shared-fast"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 21 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),
@@ -298,6 +298,8 @@ def test_members_change_no_secret_of_a_backup(manager: "ApiServer") -> None:
     change = {"stringData": {"RESTIC_REPOSITORY": "s3:https://elsewhere.example.org/mine"}}
     own = secret("own")
     manager.wait("a member's rights", lambda: manager.create(own, by=alice)[0] == 201)
+    authorities = {**secret(AUTHORITIES), "kind": "ConfigMap"}
+    del authorities["stringData"]
     before = manager.request("GET", held, by=alice)
     assert before[0] == 200
     for code, answer in (
@@ -307,9 +309,10 @@ def test_members_change_no_secret_of_a_backup(manager: "ApiServer") -> None:
         manager.request("DELETE", secrets, by=alice),
         manager.create(secret("volume-backup-of-ours"), by=alice),
         manager.create({**own, "metadata": {"generateName": "volume-backup-", "namespace": "vision"}}, by=alice),
+        manager.create(authorities, by=alice),
     ):
         assert code == 422, answer
-        assert "leave Secrets whose names begin with volume-backup-" in str(answer)
+        assert "leave Secrets and ConfigMaps whose names begin with volume-backup-" in str(answer)
     assert manager.request("GET", held) == before
     assert manager.request("PATCH", f"{held}?dryRun=All", change, patch="merge-patch+json")[0] == 200
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from generator.components.kube_prometheus_stack.alerts import volume_backups_missed
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.real
 NIGHTLY = VolumeBackup(
     name="home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 0 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),

@@ -23,7 +23,7 @@ from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates import templates
 from generator.components.zabbix.templates.kubernetes import backup, drills, gpu_care
 from generator.components.zabbix.templates.volumes import metrics, volume_backup
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 
 pytestmark = pytest.mark.real
@@ -46,7 +46,7 @@ AGE = 3600
 VOLUME = VolumeBackup(
     name="home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 * * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),

@@ -21,7 +21,7 @@ from generator.components.minio.settings import settings
 from generator.components.minio.volume_keys import user
 from generator.components.static import read_text
 from generator.components.volsync.sources import source
-from generator.model.backup import BackupTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket, Lock, Objects
 
@@ -29,14 +29,14 @@ FILES = 200
 HOME = VolumeBackup(
     name="vision-home",
     source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=BackupTarget(bucket="volumes"),
+    target=CopyTarget(bucket="volumes"),
     schedule="0 21 * * *",
     size=Quantity.parse("2Ti"),
     daily_change=Quantity.parse("50Gi"),
     user=1000,
 )
 MODELS = structs.replace(HOME, name="language-models", source=structs.replace(HOME.source, team="language"))
-LOCKED = structs.replace(HOME, name="locked-home", target=BackupTarget(bucket="locked"))
+LOCKED = structs.replace(HOME, name="locked-home", target=CopyTarget(bucket="locked"))
 BACKUPS = (HOME, MODELS, LOCKED)
 OBJECTS = Objects(pool="nas", buckets=(Bucket(name="volumes"), Bucket(name="locked", lock=Lock(days=2))))
 

@@ -132,7 +132,7 @@ def give(bare: Bare) -> None:
     """Put a value of each Secret that a person gives where `gen bootstrap` reads it."""
     for component in compose(bare.cluster()):
         for secret in component.secrets:
-            for key in secret.keys if secret.source == "given" else ():
+            for key in filter(secret.by_person, secret.keys):
                 bare.given(f"{secret.namespace}/{secret.name}/{key}", f"the {key} of {secret.name}\n")
 
 

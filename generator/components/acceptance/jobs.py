@@ -9,7 +9,7 @@ from generator.components.common import POOL
 from generator.components.component import Manifest
 from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
 from generator.components.kueue import PRIORITY, QUEUE
-from generator.components.node_operations.templates import IMAGE
+from generator.components.python_steps import IMAGE
 from generator.components.queues import flavors
 from generator.components.volcano import GANG
 from generator.model.capacity import flavor_capacity

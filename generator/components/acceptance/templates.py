@@ -5,8 +5,9 @@ from functools import cache
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, NAMESPACE, PROGRAMS, SCRIPTS, labels
 from generator.components.component import Manifest
-from generator.components.node_operations.templates import DAY, IMAGE, retries, told_parameters
+from generator.components.node_operations.templates import DAY, told_parameters
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.python_steps import IMAGE, retries
 from generator.components.static import read_objects, read_text
 
 FILES = (

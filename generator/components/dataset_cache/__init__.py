@@ -19,8 +19,8 @@ from generator.components.datasets import (
     volume_name,
 )
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.node_operations.templates import IMAGE
 from generator.components.parts import UNPRIVILEGED, network_policy, on_nodes, resources, tolerations
+from generator.components.python_steps import IMAGE
 from generator.components.static import read_text
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster

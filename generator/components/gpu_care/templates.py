@@ -7,8 +7,9 @@ from generator.components.component import Manifest
 from generator.components.gpu_care.names import DRAIN, NAME, SCRIPTS, labels
 from generator.components.gpu_care.xids import table
 from generator.components.node_operations.names import NAMESPACE
-from generator.components.node_operations.templates import DAY, IMAGE, TOLD, retries, told_parameters
+from generator.components.node_operations.templates import DAY, TOLD, told_parameters
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.python_steps import IMAGE, retries
 from generator.components.static import read_objects, read_text
 from generator.components.workflows.scheduled import given
 from generator.model.gpu_care import GpuCare

@@ -3,8 +3,9 @@
 from generator.components.component import Manifest
 from generator.components.health_report.names import FACTS, LABELS, NAME, NAMESPACE, SCRIPTS
 from generator.components.kube_prometheus_stack import prometheus_url
-from generator.components.node_operations.templates import IMAGE, TOLD, retries
+from generator.components.node_operations.templates import TOLD
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.python_steps import IMAGE, retries
 from generator.components.reports.exit_handler import pod
 from generator.components.static import read_objects, read_text
 from generator.model.cluster import Cluster

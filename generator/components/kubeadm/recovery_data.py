@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from generator.components.kubeadm import recovery_words as words
 from generator.components.node_text import Text, Word, joined
-from generator.components.workflows.targets import elsewhere
-from generator.model.backup import ETCD, ZABBIX, AnyBackup
+from generator.components.workflows.targets import AnyItem, elsewhere
+from generator.model.backup import ETCD, ZABBIX
 from generator.model.cluster import Cluster
 
 
@@ -20,7 +20,7 @@ def _lines(cluster: Cluster) -> Iterator[Text]:
         store, inside = Word("MinIO" if bucket.source.in_minio else "Ceph"), _inside(cluster, bucket)
         yield Text(words.LINES["bucket"], store=store, name=Word(bucket.name), cluster=name, inside=inside)
     for claim in cluster.volume_backups:
-        yield Text(words.LINES["volume"], name=Word(claim.name), cluster=name, inside=Text(words.INSIDE))
+        yield Text(words.LINES["volume"], name=Word(claim.name), cluster=name, inside=_inside(cluster, claim))
     for one in cluster.all_backups:
         if one.name == ZABBIX:
             yield Text(words.LINES["zabbix"], inside=_inside(cluster, one))
@@ -39,7 +39,7 @@ def first_backups(cluster: Cluster) -> Text:
     tried = (one for one in cluster.all_backups if one in cluster.tried and elsewhere(cluster, one) is None)
     names = [f"backup-{one.name}" for one in tried]
     buckets = Text(words.FIRST_BACKUPS, runs=_submitted(cluster, names)) if names else joined(())
-    claims = Text(words.FIRST_OF_CLAIMS) if cluster.volume_backups else joined(())
+    claims = Text(words.FIRST_OF_CLAIMS) if cluster.volumes_in_minio else joined(())
     return joined((claims, buckets))
 
 
@@ -51,5 +51,5 @@ def _submitted(cluster: Cluster, names: Iterable[str]) -> Text:
     return joined(Text(words.RUN, name=Word(name), cluster=Word(cluster.name)) for name in names)
 
 
-def _inside(cluster: Cluster, backup: AnyBackup) -> Text:
+def _inside(cluster: Cluster, backup: AnyItem) -> Text:
     return joined(()) if elsewhere(cluster, backup) else Text(words.INSIDE)

@@ -30,6 +30,7 @@ def secret_commands(secrets: Iterable[Secret]) -> Text:
 
 
 ROW = Template("| `{entry}` | {keys} | {value} |\n")
+ASKED = Template("; {keys}: given")
 CALL = Template("; {key}: `{function} {of}`, below")
 FUNCTIONS = Template(
     "\nA shell function in the table takes the files with these keys, and prints the value:\n```sh\n{functions}```\n"
@@ -62,6 +63,8 @@ def store_namespaces(secrets: Iterable[Secret]) -> Text:
 
 def _row(secret: Secret) -> Text:
     value = Text(VALUES[secret.form]) if secret.random else Text(Template("given"))
+    if secret.asked:
+        value = joined((value, Text(ASKED, keys=joined(map(Word, secret.asked), ", "))))
     for key, one in secret.computed.items():
         of = joined((Word(each) for each in one.of), " ")
         value = joined((value, Text(CALL, key=Word(key), function=Word(one.function), of=of)))
@@ -83,7 +86,7 @@ def _file(secret: Secret, key: str) -> Text:
 
 
 def _head(secret: Secret) -> Text:
-    mine = [_file(secret, key) for key in secret.keys if secret.source == "given" and key not in secret.known]
+    mine = [_file(secret, key) for key in filter(secret.by_person, secret.keys)]
     first = f"; first put here: {', '.join(mine)}" if mine else ""
     readers = ", ".join(secret.readers)
     about = f"{secret.namespace}/{secret.name}, read by {readers}; with it lost: {secret.loss}{first}"
@@ -97,7 +100,7 @@ def _values(secret: Secret) -> Iterator[Text]:
             yield Text(KNOWN, value=Shell(secret.known[key]), file=file)
         elif computed := None if secret.copy_of else secret.computed.get(key):
             yield Text(COMPUTED, key=Word(key), **_where(secret), **_made(secret, computed))
-        elif secret.source == "generated" and not secret.copy_of:
+        elif secret.source == "generated" and not secret.copy_of and not secret.by_person(key):
             yield Text(RANDOM[secret.form], key=Word(key), **_where(secret))
 
 

@@ -55,7 +55,7 @@ def secrets(cluster: Cluster, objects: Objects) -> tuple[Secret, ...]:
         root(cluster),
         signed("minio-tls", NAMESPACE, "minio", "minio-setup", loss="outage", rotate=renewed),
         *map(user_keys, (*objects.users, *backed_up.users(cluster))),
-        *map(volume_keys.keys, cluster.volume_backups),
+        *map(volume_keys.keys, cluster.volumes_in_minio),
         *((metrics.keys(cluster),) if metrics.watched(cluster) else ()),
         *((trial.keys(),) if trial.wanted(cluster) else ()),
         *((encryption_key(),) if objects.encryption else ()),

@@ -65,7 +65,7 @@ def settings(cluster: Cluster, objects: Objects) -> Manifest:
     """Return buckets, users and their documents."""
     policies = {
         **{user.name: policy(user, objects.buckets) for user in (*objects.users, *backed_up.users(cluster))},
-        **{volume_keys.user(one): volume_keys.policy(one) for one in cluster.volume_backups},
+        **{volume_keys.user(one): volume_keys.policy(one) for one in cluster.volumes_in_minio},
         **({metrics.USER: metrics.policy()} if metrics.watched(cluster) else {}),
     }
     tried = (trial.bucket(),) if trial.wanted(cluster) else ()
@@ -241,7 +241,7 @@ def sources(cluster: Cluster, objects: Objects) -> list[Manifest]:
         *(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey")) for user in objects.users),
         *(_may_lack(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey"))) for user in backing_up),
         *(_may_lack(_keys(user_secret(user.name), user.name, (FORMER,))) for user in (*objects.users, *backing_up)),
-        *(_named(volume_keys.secret_name(one), volume_keys.user(one)) for one in cluster.volume_backups),
+        *(_named(volume_keys.secret_name(one), volume_keys.user(one)) for one in cluster.volumes_in_minio),
         *((_may_lack(_keys(metrics.SECRET, metrics.USER, metrics.TOKEN.of)),) if metrics.watched(cluster) else ()),
         *((_may_lack(_keys(trial.SECRET, trial.NAME, trial.KEYS)),) if trial.wanted(cluster) else ()),
     ]

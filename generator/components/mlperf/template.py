@@ -4,8 +4,8 @@ from functools import cache
 
 from generator.components.component import Manifest
 from generator.components.mlperf.names import BENCHMARKS, NAMESPACE, SCRIPTS, labels
-from generator.components.node_operations.templates import IMAGE
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.python_steps import IMAGE
 from generator.components.static import read_objects, read_text
 
 FILES = {

@@ -25,12 +25,12 @@ from generator.components.node_operations.names import (
 )
 from generator.components.node_operations.shapes import Cel, literal, of_job, of_pod, of_repository, of_volume, only
 from generator.components.node_operations.templates import (
-    IMAGE,
     ask_ceph_job,
     ask_minio_job,
     burn_in_job,
     burn_in_nccl_job,
 )
+from generator.components.python_steps import IMAGE
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.rook_ceph import VERSIONS as ROOK_VERSIONS
 from generator.components.tenants.policy import GROUP, policy, resources

@@ -17,12 +17,11 @@ from generator.components.node_operations.names import (
     UPGRADE,
     labels,
 )
-from generator.components.parts import PYTHON, UNPRIVILEGED, pod_security, resources
+from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.python_steps import IMAGE, retries
 from generator.components.static import read_objects, read_text
 from generator.model.gpus import VENDOR
 
-IMAGE = PYTHON
-"""Not Alpine's: the burn-in runs `nvidia-smi`, which the node puts there and needs glibc."""
 FILES = (
     "admitted.py", "api.py", "asking.py", "burn_in.py", "burn_in_nccl.py", "ceph.py", "daemons.py", "draining.py",
     "drive_replacement.py", "driver_upgrade.py", "drivers.py", "drives.py", "expansion.py", "fencing.py", "jobs.py",
@@ -199,19 +198,6 @@ def _step(own: Manifest, script: str, told: list[Manifest]) -> Manifest:
                 {"name": "told", "mountPath": TOLD},
             ],
         },
-    }
-
-
-def retries() -> Manifest:
-    """Return how often a step is tried again whose pod was lost, or that no API server answered for long: one step
-    may go over all nodes of a cluster, and take days.
-    """
-    return {
-        "limit": "12",
-        "retryPolicy": "Always",
-        # 2 is the script's verdict: trying again would only repeat it.
-        "expression": "asInt(lastRetry.exitCode) != 2",
-        "backoff": {"duration": "15s", "factor": "4", "cap": "5m"},
     }
 
 

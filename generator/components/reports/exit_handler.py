@@ -3,8 +3,8 @@
 from typing import Any
 
 from generator.components.component import Manifest
-from generator.components.node_operations.templates import IMAGE
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.python_steps import IMAGE
 from generator.components.reports.objects import LABELS
 from generator.components.static import read_objects
 from generator.model.monitoring import Operations

@@ -4,7 +4,12 @@ from generator.components.component import Manifest
 from generator.components.rook_ceph import BUCKETS
 from generator.components.tenants.policy import BY_CONTROLLER, CONTROLLER, ENTERING, EVERYWHERE, policy, resources
 from generator.components.volsync.names import GROUP as VOLSYNC
+from generator.components.volsync.names import NAMESPACE as RESTORED_FROM
+from generator.components.volsync.names import RESTORE
 from generator.components.volsync.names import SECRETS as BACKUP_SECRETS
+
+RESTORER = f"request.userInfo.username == 'system:serviceaccount:{RESTORED_FROM}:{RESTORE}'"
+"""The account of runs that bring volumes back."""
 
 
 def addresses() -> Manifest:
@@ -38,14 +43,14 @@ def tokens() -> Manifest:
 
 def volume_backups() -> Manifest:
     """Leave backups of volumes and what brings them back to who may write them everywhere, as Argo CD and
-    administrators may: for whoever writes such an object VolSync starts pods with any claim and any Secret of the
-    namespace, as root where the namespace's annotation lets it.
+    administrators may, and to the operation that brings them back: for whoever writes such an object VolSync starts
+    pods with any claim and any Secret of the namespace, as root where the namespace's annotation lets it.
     """
     return policy(
         "gen-volume-backups",
         [resources(VOLSYNC, ["*"], "CREATE", "UPDATE")],
         validations={
-            f"{CONTROLLER} || {EVERYWHERE}":
+            f"{CONTROLLER} || {RESTORER} || {EVERYWHERE}":
             "backups of a team's volumes are declared in the cluster file (`volumeBackups`), and brought back by the "
             "platform's people",
         },
@@ -54,17 +59,18 @@ def volume_backups() -> Manifest:
 
 
 def backup_secrets() -> Manifest:
-    """Leave the Secrets of volume backups to who may write Secrets everywhere, as bootstrap and cert-manager may. With
-    another repository or password in one, backups would go well and bring nothing back; one that is gone stops them.
-    To read them is left to members: whoever may run pods in a namespace can mount any Secret of it.
+    """Leave the Secrets of volume backups, and the ConfigMap with whom they trust elsewhere, to who may write such
+    everywhere, as bootstrap, cert-manager and Argo CD may. With another repository or password in one, backups would go
+    well and bring nothing back; one that is gone stops them. To read them is left to members: whoever may run pods in a
+    namespace can mount any Secret of it.
     """
     return policy(
         "gen-volume-backup-secrets",
-        [resources("", ["secrets"], "CREATE", "UPDATE", "DELETE")],
+        [resources("", ["secrets", "configmaps"], "CREATE", "UPDATE", "DELETE")],
         validations={
             f"{CONTROLLER} || {EVERYWHERE}":
-            f"leave Secrets whose names begin with {BACKUP_SECRETS} as they are: backups of the team's volumes are "
-            "written and read with them; name others otherwise",
+            f"leave Secrets and ConfigMaps whose names begin with {BACKUP_SECRETS} as they are: backups of the team's "
+            "volumes are written and read with them; name others otherwise",
         },
         conditions={
             "of-a-backup": "(request.operation == 'DELETE' ? oldObject : object).metadata.name"

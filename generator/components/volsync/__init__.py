@@ -1,45 +1,35 @@
-"""VolSync: backs up volumes of teams with restic, from snapshots, to MinIO; drills try what it made."""
+"""VolSync: backs up volumes of teams with restic, from snapshots, to S3; drills try what it made."""
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
-from generator.components.component import Chart, Component, Manifest, Namespace, Operation, Release, Tier
-from generator.components.definition import Definition, Evidence, Version, Versions
+from generator.components.component import Component, Manifest, Namespace, Operation, Release, Tier
+from generator.components.definition import Definition, Evidence
 from generator.components.operated import OWN, Api, OperatedKind
 from generator.components.parts import resources, tolerations
 from generator.components.static import read_objects
-from generator.components.volsync import drills
+from generator.components.volsync import drills, restores
 from generator.components.volsync.names import GROUP, NAME, NAMESPACE
+from generator.components.volsync.places import proxied
+from generator.components.volsync.sources import able
+from generator.components.volsync.versions import VERSIONS
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 
-VERSIONS = Versions(
-    "volsync",
-    (
-        Version(
-            version="v0.16.0",
-            proven="v0.16.0",
-            charts=(Chart(name="volsync", repository="https://backube.github.io/helm-charts/", version="0.16.0"),),
-            images={"mover": "quay.io/backube/volsync:0.16.0"},
-            schemas=("volsync/v0.16.0",),
-        ),
-    ),
-)
-
 
 def volsync(cluster: Cluster) -> Component:
-    """Install VolSync where a volume is backed up, and the drills of its backups. What is backed up is in the teams'
-    namespaces, with `tenants`.
+    """Install VolSync where a volume is backed up, the drills of its backups and their ways back. What is backed up is
+    in the teams' namespaces, with `tenants`.
     """
     version, shared = VERSIONS.of(cluster), VERSIONS.known[0].images["mover"]
     return Component(
         name="volsync",
         tier=DEFINITION.tier,
-        summary="Backups of volumes, with restic, and their drills",
+        summary="Backups of volumes, with restic, their drills, and their ways back",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
         base=read_objects("volsync/base.yaml"),
-        objects=tuple(drills.schedules(cluster)),
+        objects=(*drills.authorities_of(cluster), *drills.schedules(cluster), *restores.objects(cluster)),
         releases=(Release(version.chart("volsync"), "volsync", NAMESPACE, values(cluster)),),
-        patches=drills.own_image(shared, version.images["mover"]),
+        patches=(*proxied(cluster), *drills.own_image(shared, version.images["mover"])),
         operations=(Operation(name=drills.NAME, templates=(drills.workflow_template(shared), drills.scripts())),),
         needs=("snapshot-controller", "argo-workflows", "issuers", "minio", *prometheus_crds(cluster)),
         secrets=tuple(drills.secrets(cluster)),
@@ -71,7 +61,7 @@ DEFINITION = Definition(
     name=NAME,
     tier=Tier.STORAGE,
     make=volsync,
-    wanted=lambda cluster: cluster.volume_backups and cluster.storage.ceph and cluster.storage.objects,
+    wanted=able,
     absence="no volumes are backed up",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),

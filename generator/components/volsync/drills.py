@@ -11,14 +11,20 @@ from generator.components.issuers import signed
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.components.static import read_objects, read_text
 from generator.components.volsync.names import NAMESPACE, repository
-from generator.components.volsync.sources import MEMORY, able, copied
+from generator.components.volsync.places import copied, given, trusted
+from generator.components.volsync.sources import MEMORY, able
 from generator.components.workflows import drill
-from generator.components.workflows.scheduled import drill_workflow, given
+from generator.components.workflows.scheduled import drill_workflow
+from generator.components.workflows.scheduled import given as told
 from generator.components.workflows.steps import image_operations, patch_of
+from generator.components.workflows.targets import PROXY, authorities, elsewhere, ways
+from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 
 NAME = "volume-drill"
 CA = f"{NAME}-client"
+ELSEWHERE = "/elsewhere"
+"""Where a pod has who signed the certificates of services elsewhere."""
 LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": "volsync"}
 
 
@@ -26,14 +32,14 @@ LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": "volsync"
 def workflow_template(image: str) -> Manifest:
     """Return the WorkflowTemplate. What it tells is told as by drills of buckets, so that the same alerts judge it."""
     (made,) = read_objects("volsync/drill.yaml")
-    (step,), told = made["spec"]["templates"], drill.workflow_template()["spec"]["metrics"]
+    (step,), metrics = made["spec"]["templates"], drill.workflow_template()["spec"]["metrics"]
     container = {
         **step["container"],
         "image": image,
         "resources": resources("500m", MEMORY, "4Gi"),
         "securityContext": UNPRIVILEGED,
     }
-    return {**made, "spec": {**made["spec"], "metrics": told, "templates": [{**step, "container": container}]}}
+    return {**made, "spec": {**made["spec"], "metrics": metrics, "templates": [{**step, "container": container}]}}
 
 
 def scripts() -> Manifest:
@@ -63,13 +69,30 @@ def schedules(cluster: Cluster) -> Iterator[Manifest]:
             "sample": str(one.drill.objects),
             "sample-bytes": str(one.drill.bytes.value),
             "too-old": str(one.too_old),
+            **_way(cluster, one),
         }
-        spec = {"workflowTemplateRef": {"name": NAME}, **given(arguments)}
+        spec = {"workflowTemplateRef": {"name": NAME}, **told(arguments)}
         yield drill_workflow(one, NAMESPACE, LABELS, spec)
+
+
+def _way(cluster: Cluster, backup: VolumeBackup) -> dict[str, str]:
+    """Return what a drill is told of its way to a service elsewhere; nothing for MinIO, which the template knows."""
+    place, ca = elsewhere(cluster, backup), trusted(cluster, backup)
+    if place is None:
+        return {}
+    through = {name: value for name, value in ways(cluster, place).items() if name in PROXY}
+    return {"ca": f"{ELSEWHERE}/{ca.key}" if ca else "", **through}
+
+
+def authorities_of(cluster: Cluster) -> list[Manifest]:
+    """Return the ConfigMap with whom drills trust elsewhere."""
+    return authorities(cluster, able(cluster), LABELS, NAMESPACE)
 
 
 def secrets(cluster: Cluster) -> Iterator[Secret]:
     """Yield what drills read: each repository's keys and password once more, and MinIO's CA."""
     yield signed(CA, NAMESPACE, NAME)
     for one in able(cluster):
-        yield copied(one, NAMESPACE, NAME)
+        if one.target.at:
+            yield given(one)
+        yield copied(cluster, one, NAMESPACE, NAME)

@@ -1,15 +1,17 @@
 """A volume brought back from its backup, into a new claim beside the live one, and compared there file by file."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from generator.components.common import proxy_variables
 from generator.components.component import Manifest
 from generator.components.kueue import QUEUE
-from generator.components.minio.volume_keys import KEYS, PASSWORD
 from generator.components.parts import UNPRIVILEGED, from_secret, resources
 from generator.components.static import read_text
-from generator.components.volsync import VERSIONS
-from generator.components.volsync.names import CA, GROUP, LABELS, repository
+from generator.components.volsync.names import GROUP, LABELS
+from generator.components.volsync.places import copied, trusted
 from generator.components.volsync.sources import MEMORY, mover, security
+from generator.components.volsync.versions import VERSIONS
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 
@@ -37,14 +39,16 @@ def stamp(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def destination(backup: VolumeBackup, into: str, at: datetime) -> Manifest:
-    """Return what VolSync brings a volume back by: once, into the claim itself. The same object asks nothing new."""
-    restic = {**mover(backup), "copyMethod": "Direct", "destinationPVC": into, "restoreAsOf": stamp(at)}
+def destination(cluster: Cluster, backup: VolumeBackup, into: str, at: str) -> Manifest:
+    """Return what VolSync brings a volume back by as of a time (RFC 3339): once, into the claim itself. The same object
+    asks nothing new.
+    """
+    restic = {**mover(cluster, backup), "copyMethod": "Direct", "destinationPVC": into, "restoreAsOf": at}
     return {
         "apiVersion": f"{GROUP}/v1alpha1",
         "kind": "ReplicationDestination",
         "metadata": {"name": into, "namespace": backup.source.team, "labels": LABELS},
-        "spec": {"trigger": {"manual": stamp(at)}, "restic": {**restic, "cleanupCachePVC": True}},
+        "spec": {"trigger": {"manual": at}, "restic": {**restic, "cleanupCachePVC": True}},
     }
 
 
@@ -55,7 +59,7 @@ def comparison_name(held: Manifest) -> str:
     return f"compare-{held['metadata']['uid']}"
 
 
-def comparison(cluster: Cluster, backup: VolumeBackup, held: Manifest, at: datetime) -> Manifest:
+def comparison(cluster: Cluster, backup: VolumeBackup, held: Manifest, at: str) -> Manifest:
     """Return the Job that reads the backup once more and compares all of it with the new claim as it is held in the
     cluster. It only reads, goes through the team's queue like a mover, and ends with the claim.
     """
@@ -77,8 +81,8 @@ def comparison(cluster: Cluster, backup: VolumeBackup, held: Manifest, at: datet
     }
 
 
-def _pod(cluster: Cluster, backup: VolumeBackup, into: str, at: datetime) -> Manifest:
-    keys = (*KEYS, PASSWORD, "RESTIC_REPOSITORY")
+def _pod(cluster: Cluster, backup: VolumeBackup, into: str, at: str) -> Manifest:
+    ca, mounted = _trusting(cluster, backup)
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
@@ -88,27 +92,47 @@ def _pod(cluster: Cluster, backup: VolumeBackup, into: str, at: datetime) -> Man
             {
                 "name": "compare",
                 "image": VERSIONS.of(cluster).images["mover"],
-                "command": ["python3", "-c", read_text("volsync/compare.py.txt"), "/data", stamp(at)],
+                "command": ["python3", "-c", read_text("volsync/compare.py.txt"), "/data", at],
                 "env": [
-                    *(from_secret(key, repository(backup), key) for key in keys),
-                    {"name": "CUSTOM_CA", "value": "/ca/ca.crt"},
+                    *_environment(cluster, backup),
                     {"name": "HOME", "value": "/tmp"},  # noqa: S108  # a volume of the pod's own
                 ],
                 "resources": resources("500m", MEMORY, MEMORY),
                 "securityContext": _rights(backup),
                 "volumeMounts": [
                     {"name": "data", "mountPath": "/data", "readOnly": True},
-                    {"name": "ca", "mountPath": "/ca", "readOnly": True},
+                    *mounted,
                     {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  # as above
                 ],
             }
         ],
         "volumes": [
             {"name": "data", "persistentVolumeClaim": {"claimName": into, "readOnly": True}},
-            {"name": "ca", "secret": {"secretName": CA, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            *ca,
             {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
         ],
     }
+
+
+def _environment(cluster: Cluster, backup: VolumeBackup) -> Iterator[Manifest]:
+    """Yield what restic is told of the repository, and of the way to it."""
+    secret = copied(cluster, backup, backup.source.team, "")
+    yield from (from_secret(key, secret.name, key) for key in secret.keys)
+    if trusted(cluster, backup):
+        yield {"name": "CUSTOM_CA", "value": "/ca/ca.crt"}
+    if backup.target.at:
+        yield from ({"name": name, "value": value} for name, value in proxy_variables(cluster).items())
+
+
+def _trusting(cluster: Cluster, backup: VolumeBackup) -> tuple[list[Manifest], list[Manifest]]:
+    """Return the volume with who is trusted, and where it is mounted; nothing where any system knows them."""
+    ca = trusted(cluster, backup)
+    if ca is None:
+        return [], []
+    items = [{"key": ca.key, "path": "ca.crt"}]
+    public, secret = {"name": ca.name, "items": items}, {"secretName": ca.name, "items": items}
+    of = {"configMap": public} if ca.public else {"secret": secret}
+    return [{"name": "ca", **of}], [{"name": "ca", "mountPath": "/ca", "readOnly": True}]
 
 
 def _rights(backup: VolumeBackup) -> Manifest:

@@ -5,11 +5,20 @@ from collections.abc import Iterator
 from generator.components.ceph_cluster.classes import block_class, file_class, snapshot_class
 from generator.components.component import Manifest, Secret
 from generator.components.issuers import ISSUER, signed
-from generator.components.minio.layout import NAMESPACE as MINIO
-from generator.components.minio.layout import URL
-from generator.components.minio.volume_keys import KEYS, PASSWORD, secret_name
 from generator.components.parts import resources
-from generator.components.volsync.names import CA, GROUP, LABELS, PRIVILEGED, repository
+from generator.components.rbac import binding
+from generator.components.volsync.names import (
+    AUTHORITIES,
+    CA,
+    GROUP,
+    LABELS,
+    NAMESPACE,
+    PRIVILEGED,
+    RESTORE,
+    repository,
+)
+from generator.components.volsync.places import copied, trusted
+from generator.components.workflows.targets import authorities, elsewhere, reached
 from generator.model.backup import PRUNE_DAYS, VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import in_numbers
@@ -28,8 +37,11 @@ def backups_of(cluster: Cluster, team: Team) -> tuple[VolumeBackup, ...]:
 
 
 def able(cluster: Cluster) -> tuple[VolumeBackup, ...]:
-    """Return the backups of volumes that have both ends."""
-    return cluster.volume_backups if cluster.storage.ceph and cluster.storage.objects else ()
+    """Return the backups of volumes that have both ends; movers speak S3 alone."""
+    if not cluster.storage.ceph:
+        return ()
+    found = (one for one in cluster.volume_backups if reached(cluster, one))
+    return tuple(one for one in found if not (place := elsewhere(cluster, one)) or place.url)
 
 
 def annotations(cluster: Cluster, team: Team) -> dict[str, str]:
@@ -40,8 +52,11 @@ def annotations(cluster: Cluster, team: Team) -> dict[str, str]:
 def belongings(cluster: Cluster, team: Team) -> Iterator[Manifest]:
     """Yield the objects in a team's namespace."""
     found = backups_of(cluster, team)
-    if found:
+    if any(one.target.in_minio for one in found):
         yield certificate(team)
+    if found:
+        yield granted(team)
+    yield from authorities(cluster, found, LABELS, team.name, AUTHORITIES)
     for one in found:
         made = source(cluster, one)
         if made:
@@ -55,7 +70,7 @@ def source(cluster: Cluster, backup: VolumeBackup) -> Manifest | None:
     if not kind:
         return None
     restic = {
-        **mover(backup),
+        **mover(cluster, backup),
         "copyMethod": "Snapshot",
         "volumeSnapshotClassName": snapshot_class(kind),
         # Of a filesystem's snapshot a volume that is only read is no copy, but the snapshot itself (ceph-csi 3.9:
@@ -78,11 +93,12 @@ def source(cluster: Cluster, backup: VolumeBackup) -> Manifest | None:
     }
 
 
-def mover(backup: VolumeBackup) -> Manifest:
+def mover(cluster: Cluster, backup: VolumeBackup) -> Manifest:
     """Return what movers have in common, there and back: where from and to, as whom, and with how much."""
+    ca = trusted(cluster, backup)
     return {
         "repository": repository(backup),
-        "customCA": {"secretName": CA, "key": "ca.crt"},
+        **({"customCA": {"configMapName" if ca.public else "secretName": ca.name, "key": ca.key}} if ca else {}),
         "storageClassName": backup.source.storage_class,
         "cacheStorageClassName": backup.source.storage_class,
         "cacheAccessModes": ["ReadWriteOnce"],
@@ -131,25 +147,17 @@ def certificate(team: Team) -> Manifest:
     }
 
 
+def granted(team: Team) -> Manifest:
+    """Return what lets runs that bring volumes back make claims, what VolSync restores by, and Jobs for a team."""
+    metadata = {"name": RESTORE, "namespace": team.name, "labels": LABELS}
+    subject = {"kind": "ServiceAccount", "name": RESTORE, "namespace": NAMESPACE}
+    return binding(metadata, "ClusterRole", RESTORE, [subject])
+
+
 def secrets(cluster: Cluster, team: Team) -> Iterator[Secret]:
     """Yield what movers read in a team's namespace."""
     found = backups_of(cluster, team)
-    if found:
+    if any(one.target.in_minio for one in found):
         yield signed(CA, team.name, "movers of volume backups")
     for one in found:
-        yield copied(one, team.name, "movers of volume backups")
-
-
-def copied(backup: VolumeBackup, namespace: str, reader: str) -> Secret:
-    """Declare the keys and the password of a repository in another namespace than MinIO's, and where it is."""
-    return Secret(
-        name=repository(backup),
-        namespace=namespace,
-        keys=(*KEYS, PASSWORD, "RESTIC_REPOSITORY"),
-        source="generated",
-        loss="outage",
-        rotate=f"with {MINIO}/{secret_name(backup)}",
-        readers=(reader,),
-        copy_of=f"{MINIO}/{secret_name(backup)}",
-        known={"RESTIC_REPOSITORY": f"s3:{URL}/{backup.target.bucket}/{backup.prefix}"},
-    )
+        yield copied(cluster, one, team.name, "movers of volume backups")

@@ -1,7 +1,7 @@
 """Where backups go: a bucket of the cluster's MinIO, or of an S3 service elsewhere; what pods are told of it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from generator.components.common import proxy_variables
 from generator.components.component import Manifest, Secret
 from generator.components.minio.layout import URL
 from generator.components.minio.settings import copied_keys, user_secret
-from generator.model.backup import AnyBackup, Backup, EtcdBackup, ZabbixBackup
+from generator.model.backup import AnyBackup, Backup, EtcdBackup, VolumeBackup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.storage import Elsewhere, ObjectUser
 
@@ -23,6 +23,7 @@ AUTHORITIES = "elsewhere-ca"
 """The ConfigMap with the certificates that services elsewhere are trusted by; pods start without it, too."""
 
 Item = TypeVar("Item", Backup, EtcdBackup, ZabbixBackup)
+AnyItem: TypeAlias = AnyBackup | VolumeBackup
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -58,8 +59,8 @@ def target(cluster: Cluster, item: AnyBackup) -> Target | None:
         return Target(url="", writes="", reads="", place=place.name, filed=True)
     if place:
         secret = given_secret(item)
-        ways, share = _ways(cluster, place), place.copying.share
-        return Target(url=place.url or "", writes=secret, reads=secret, place=place.name, ways=ways, share=share)
+        to, share = ways(cluster, place), place.copying.share
+        return Target(url=place.url or "", writes=secret, reads=secret, place=place.name, ways=to, share=share)
     user, objects = writer(cluster, item), cluster.storage.objects
     if not user or not objects:
         return None
@@ -68,12 +69,12 @@ def target(cluster: Cluster, item: AnyBackup) -> Target | None:
     return Target(url=URL, writes=user_secret(user.name), reads=user_secret(reads.name), share=share)
 
 
-def reached(cluster: Cluster, item: AnyBackup) -> bool:
+def reached(cluster: Cluster, item: AnyItem) -> bool:
     """Tell whether there is a service that a backup goes to."""
     return bool(elsewhere(cluster, item) or (item.target.at is None and cluster.storage.objects))
 
 
-def elsewhere(cluster: Cluster, item: AnyBackup) -> Elsewhere | None:
+def elsewhere(cluster: Cluster, item: AnyItem) -> Elsewhere | None:
     """Return the service outside the cluster that a backup goes to; None where it goes to MinIO."""
     return next((one for one in cluster.storage.elsewhere if one.name == item.target.at), None)
 
@@ -97,13 +98,14 @@ def _user(cluster: Cluster, item: AnyBackup, access: str) -> ObjectUser | None:
     return next((user for user in users if user.access == access and item.target.in_minio in user.buckets), None)
 
 
-def _ways(cluster: Cluster, place: Elsewhere) -> dict[str, str]:
+def ways(cluster: Cluster, place: Elsewhere) -> dict[str, str]:
+    """Return how pods come to a service elsewhere, by parameter."""
     proxy = proxy_variables(cluster)
     through = {parameter: proxy[name] for parameter, name in PROXY.items() if proxy}
     return through | ({REGION: place.region} if place.region else {})
 
 
-def given_secret(item: AnyBackup) -> str:
+def given_secret(item: AnyItem) -> str:
     """Return the name of the Secret with the keys of a backup's bucket elsewhere."""
     return f"backup-target-{item.name}"
 
@@ -135,9 +137,16 @@ def keys(
     yield from (given_keys(one, namespace, component) for one in items if (at := elsewhere(cluster, one)) and at.url)
 
 
-def authorities(cluster: Cluster, items: Iterable[AnyBackup], labels: dict[str, str], namespace: str) -> list[Manifest]:
+def authorities(
+    cluster: Cluster, items: Iterable[AnyItem], labels: dict[str, str], namespace: str, name: str = AUTHORITIES
+) -> list[Manifest]:
     """Return the ConfigMap with who signed the certificates of services elsewhere; none where any system knows them."""
-    places = {one.name: one for item in items if (one := elsewhere(cluster, item)) and one.url}
-    known = {f"{name}.crt": ca for name, one in places.items() if (ca := one.ca or cluster.site.ca)}
-    metadata = {"name": AUTHORITIES, "namespace": namespace, "labels": labels}
+    places = dict.fromkeys(one for item in items if (one := elsewhere(cluster, item)) and one.url)
+    known = {authority(one): ca for one in places if (ca := one.ca or cluster.site.ca)}
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
     return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": known}] if known else []
+
+
+def authority(place: Elsewhere) -> str:
+    """Return the key of that ConfigMap with who signed the certificate of a service."""
+    return f"{place.name}.crt"

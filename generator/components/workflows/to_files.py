@@ -7,7 +7,8 @@ those of other targets, by their files, but for what they are told and what they
 from collections.abc import Iterable, Iterator
 
 from generator.components.component import Manifest
-from generator.components.parts import PYTHON, UNPRIVILEGED
+from generator.components.parts import UNPRIVILEGED
+from generator.components.python_steps import IMAGE
 from generator.components.static import read_objects, read_text
 from generator.components.workflows import backup, drill, exports, restore
 from generator.components.workflows.runs import Ends
@@ -129,7 +130,7 @@ def container(step: Manifest, operation: str, env: list[Manifest], mounts: list[
     other = [one for one in own.get("env", ()) if not one["name"].startswith("BACKUP_")]
     known = {one["name"] for one in env}
     return {
-        "image": PYTHON,
+        "image": IMAGE,
         "command": ["python3", f"/scripts/{operation}.py"],
         "args": own["args"],
         "env": [*env, *(one for one in other if one["name"] not in known and one["name"] != "READY_SECONDS")],

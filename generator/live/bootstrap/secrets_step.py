@@ -60,6 +60,9 @@ class Secrets(Struct, frozen=True, kw_only=True):
             yield Item(State.WAITS, f"{name} is there and lacks {', '.join(lacking)}; {_completing(secret)}")
         elif stale := [key for key, one in secret.computed.items() if _does_not_fit(key, one, held)]:
             yield Item(State.WAITS, f"{name}: {', '.join(stale)} is not of its other keys; delete it: it is made anew")
+        elif moved := [key for key, value in secret.known.items() if secret.copy_of and held[key] != value.encode()]:
+            what = f"{', '.join(moved)} is not what the cluster file says"
+            yield Item(State.WAITS, f"{name}: {what}; delete it: it is made anew")
         elif other := self._disagrees(secret, held):
             yield Item(State.WAITS, f"{name} and {other} must hold the same and do not; {self._making_same(secret)}")
         elif labels := _unlabeled(secret, there):
@@ -86,9 +89,8 @@ class Secrets(Struct, frozen=True, kw_only=True):
 
     def _missing(self, secret: Secret) -> list[str]:
         """Say what a person must give."""
-        if secret.source == "generated":
-            return []
-        missing = [key for key in secret.keys if self._copied(secret, key) is None]
+        asked = filter(secret.by_person, secret.keys)
+        missing = [key for key in asked if self._copied(secret, key) is None]
         missing = [key for key in missing if self.keeping.values.asked(secret, key) is None]
         return [_wanted(secret, key) for key in missing]
 
@@ -115,13 +117,16 @@ class Secrets(Struct, frozen=True, kw_only=True):
     def _how(self, secret: Secret) -> str:
         kept = f", with a copy for {len(self.cluster.site.escrow.recipients)} people in {self.keeping.escrow}"
         what = "with new random values" if secret.source == "generated" else "of what is given"
+        if secret.asked:
+            what = "of what is given, and new random values"
         if secret.copy_of:
             what = f"as a copy of {secret.copy_of}"
         return f"{what}{kept if secret.loss == 'data' else ''}"
 
     def _new(self, secret: Secret) -> bool:
         """Tell whether a Secret would get values that there never were."""
-        return secret.source == "generated" and any(self._fresh(secret, key) for key in secret.keys)
+        made = (key for key in secret.keys if not secret.by_person(key))
+        return secret.source == "generated" and any(self._fresh(secret, key) for key in made)
 
     def _fresh(self, secret: Secret, key: str) -> bool:
         return self._copied(secret, key) is None and self.keeping.values.given(secret, key) is None
@@ -186,7 +191,7 @@ class Secrets(Struct, frozen=True, kw_only=True):
             return computed.value(*(self._value(secret, one) for one in computed.of))
         if there is not None:
             return there
-        if secret.source == "generated":
+        if secret.source == "generated" and not secret.by_person(key):
             return self.keeping.values.made(secret, key)
         found = self.keeping.values.asked(secret, key)
         assert found is not None  # noqa: S101 - `_missing` has seen to it

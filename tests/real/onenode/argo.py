@@ -25,8 +25,8 @@ CLIENT = "localhost/mc:1"
 STARTED = "Starting Workflow Controller"
 """What it logs. The port of its health is fixed in the program: another one of this machine may have it."""
 COREUTILS = (
-    "bash", "cat", "cut", "date", "head", "join", "md5sum", "mkdir", "mv", "sha256sum", "shuf", "sleep", "sort", "split",
-    "stat", "tail", "timeout", "wc",
+    "bash", "cat", "cut", "date", "head", "join", "md5sum", "mkdir", "mv", "sha256sum", "shuf", "sleep", "sort",
+    "split", "stat", "tail", "timeout", "wc",
 )  # fmt: skip
 """All that scripts in MinIO's client image may use beside `mc`."""
 BUSYBOX = ("awk", "cut", "date", "grep", "head", "mkdir", "sed", "sh", "sort", "tail", "tr", "uniq", "wc")
@@ -34,14 +34,16 @@ BUSYBOX = ("awk", "cut", "date", "grep", "head", "mkdir", "sed", "sh", "sort", "
 
 
 @contextlib.contextmanager
-def argo(api: Plane, node: Node, cluster: Cluster, metrics: int = 0) -> Iterator[None]:
-    """Run workflows until the block ends; their metrics are at the port `metrics` where there is one."""
+def argo(api: Plane, node: Node, cluster: Cluster, metrics: int = 0, *, host: bool = True) -> Iterator[None]:
+    """Run workflows until the block ends; their metrics are at the port `metrics` where there is one. Without `host`
+    their pods do not ask for the machine's network, which no restricted namespace lets them, and have it all the same.
+    """
     controller, executor, mc = programs("workflow-controller", "argoexec", "mc")
     node.load(image(node.folder / "argoexec.tar", EXECUTOR, {"/bin/argoexec": Path(executor)}, Env=["PATH=/bin"]))
     tools = files_of(Path("/usr/bin") / name for name in COREUTILS)
     tools |= {"/usr/bin/mc": Path(mc), "/etc/ssl/openssl.cnf": b""}
     node.load(image(node.folder / "client.tar", CLIENT, tools, Env=["PATH=/usr/bin"]), *references(CLIENT_IMAGE))
-    install(api, cluster, metrics)
+    install(api, cluster, metrics, host=host)
     with controller_as(api, controller, api.address.kubeconfig("admin")):
         yield
 

@@ -8,7 +8,7 @@ import pytest
 from apiserver import programs
 from twin.plane import Plane
 
-from generator.components.node_operations.templates import IMAGE
+from generator.components.python_steps import IMAGE
 from generator.live.apiserver import free_ports
 from generator.rehearsal.twin import plane as real
 from generator.rehearsal.twin.running import listens, running
