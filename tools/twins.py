@@ -75,6 +75,7 @@ GROUPS = (
     Group(220, ("test_twin_drivers",)),
     Group(180, ("test_twin_turns",)),
     Group(180, ("test_minio_replacement",)),
+    Group(160, ("test_rehearse_reference",)),
     Group(150, ("test_live_init",)),
     Group(120, ("test_images_pulled",)),
     Group(120, ("test_twin_gpu_care",)),

@@ -52,6 +52,7 @@ def command() -> None:
     help="Of a service: a range that follows the load, or a number. Must be given for triton.",
 )
 @click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
+@click.option("--ca", metavar="CONFIGMAP", help="Its ca.crt is trusted for the bucket. Default: what the image trusts.")
 @click.option("--host", metavar="HOST", help="Of a service: the team's host that leads to it. Default: none.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
 @ROOT
@@ -70,6 +71,7 @@ def new(  # noqa: PLR0913 - the verb's options
     models: str | None,
     replicas: str | None,
     credentials: str | None,
+    ca: str | None,
     host: str | None,
     output: Path | None,
     directory: Path,
@@ -79,7 +81,7 @@ def new(  # noqa: PLR0913 - the verb's options
     program of your own takes its place. Refused is what the team's quota, its classes or the nodes can never give.
     """
     given: dict[str, Any] = {} if checkpoints is None else {"checkpoints": _size("--checkpoints", checkpoints)}
-    given["serving"] = _serving(models, replicas, credentials, host)
+    given["serving"] = _serving(models, replicas, credentials=credentials, ca=ca, host=host)
     _tagged(image)
     wanted = Wanted(name=name, team=team, gpus=gpus, image=image, pool=pool, device=device, priority=priority, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
@@ -210,13 +212,15 @@ def _size(option: str, text: str) -> Quantity:
     return size
 
 
-def _serving(models: str | None, replicas: str | None, credentials: str | None, host: str | None) -> Serving | None:
-    if all(one is None for one in (models, replicas, credentials, host)):
+def _serving(
+    models: str | None, replicas: str | None, *, credentials: str | None, ca: str | None, host: str | None
+) -> Serving | None:
+    if all(one is None for one in (models, replicas, credentials, ca, host)):
         return None
     if models is None or replicas is None:
         raise UsageError("--models and --replicas go together")
     least, most = _range(replicas)
-    return Serving(models=models, least=least, most=most, credentials=credentials, host=host)
+    return Serving(models=models, least=least, most=most, credentials=credentials, ca=ca, host=host)
 
 
 def _range(replicas: str) -> tuple[int, int]:

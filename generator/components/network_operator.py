@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Evidence, ImageJoining, Version, Versions
@@ -46,6 +47,7 @@ def network_operator(cluster: Cluster) -> Component:
         summary="NVIDIA Network Operator",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        objects=shut(cluster),
         releases=(Release(chart, chart.name, NAMESPACE, values(cluster), hooks(cluster)),),
         needs=("cert-manager", "node-feature-discovery"),
         # The certificate of the operator's webhook; its name is fixed in the chart.
@@ -57,6 +59,13 @@ def network_operator(cluster: Cluster) -> Component:
         ignore=injected_ca("admissionregistration.k8s.io/ValidatingWebhookConfiguration"),
         kinds=DEFINITION.chart_kinds,
     )
+
+
+def shut(cluster: Cluster) -> tuple[Manifest, ...]:
+    """Shut the operator but for its webhook. What it runs is on the nodes' own network (v26.4.1: `manifests`)."""
+    _, namespace = release_of(cluster, "network-operator", NAMESPACE)
+    labels = {"app.kubernetes.io/name": "network-operator"}
+    return closed(cluster, Controller(name="network-operator", namespace=namespace, labels=labels, called=(9443,)))
 
 
 def hooks(cluster: Cluster) -> dict[str, Literal["drop", "plain", "keep"]]:

@@ -1,6 +1,9 @@
 """Node Feature Discovery: labels that say what hardware a node has; the NVIDIA operators choose nodes by them."""
 
-from generator.components.common import CLUSTER_ROLES, CRD
+from collections.abc import Iterator
+
+from generator.components.closed import Controller, closed
+from generator.components.common import CLUSTER_ROLES, CRD, release_of
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.operated import Api
@@ -38,7 +41,7 @@ def node_feature_discovery(cluster: Cluster) -> Component:
         summary="Labels that tell each node's hardware",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        objects=(infiniband(),) if cluster.fabric else (),
+        objects=(*([infiniband()] if cluster.fabric else []), *shut(cluster)),
         releases=(Release(chart, chart.name, NAMESPACE, values(cluster)),),
         kinds=DEFINITION.chart_kinds,
     )
@@ -61,6 +64,14 @@ def values(cluster: Cluster) -> Manifest:
             "tolerations": tolerations(cluster.machines),
         },
     }
+
+
+def shut(cluster: Cluster) -> Iterator[Manifest]:
+    """Shut its pods, which all speak with API servers alone; nobody reads their metrics."""
+    _, namespace = release_of(cluster, "node-feature-discovery", NAMESPACE)
+    for part in ("master", "gc", "worker"):
+        labels = {"app.kubernetes.io/name": "node-feature-discovery", "role": part}
+        yield from closed(cluster, Controller(name=f"nfd-{part}", namespace=namespace, labels=labels))
 
 
 def infiniband() -> Manifest:

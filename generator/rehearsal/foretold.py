@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from generator.model.change import Effect
+from generator.model.change import CHART, Effect
 from generator.rehearsal.outcome import Fate, Synced
 from generator.review.judging import JudgedChange
 from generator.review.report import ClusterReport
@@ -18,6 +18,7 @@ class Foretold:
     def __init__(self, told: ClusterReport | None) -> None:
         self.judged = told.judged if told else ()
         self._by_key = {(one.change.kind, one.change.namespace, one.change.name): one for one in self.judged}
+        self._charts = {one.change.namespace: one for one in self.judged if one.change.kind == CHART}
 
     def of(self, kind: str, namespace: str, name: str) -> str:
         """Return what is said of an object, in the words of `gen diff`."""
@@ -25,10 +26,13 @@ class Foretold:
         return _words(found) if found else NOTHING
 
     def of_owner(self, owner: str) -> str:
-        """Return what is said of who makes pods, as in "Deployment argocd/x"."""
+        """Return what is said of who makes pods, as in "Deployment argocd/x", or of the chart that is not vendored and
+        has it.
+        """
         kind, _, place = owner.partition(" ")
         namespace, _, name = place.partition("/")
-        return self.of(f"apps/{kind}", namespace, name)
+        found, chart = self.of(f"apps/{kind}", namespace, name), self._charts.get(namespace)
+        return f"{_words(chart)} (Chart {chart.change.name})" if found == NOTHING and chart else found
 
     def of_jobs(self) -> str:
         """Return what is said of jobs that are stopped for others."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components.ceph_cluster.buckets import KEYS as BUCKET_KEYS
 from generator.components.ceph_cluster.buckets import team_secret
@@ -21,6 +21,10 @@ from generator.workloads.wanted import Serving
 FOLDER = "/models"
 KEYS = {"AWS_ACCESS_KEY_ID": "accessKey", "AWS_SECRET_ACCESS_KEY": "secretKey"}
 """What Triton reads (model_repository.md of its documentation), and the keys of a Secret as those of MinIO's users."""
+TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
+"""Whom the TLS of NVIDIA's images trusts: Triton tells the SDK of AWS no other file (`s3.h` of its core), no variable
+does, and the SDK then leaves it to libcurl, which has this one from Ubuntu. Beside it goes the folder, as before.
+"""
 
 
 class Opener(Struct, frozen=True):
@@ -46,6 +50,8 @@ def models(place: Place, serving: Serving) -> Models:
     """
     scheme, _, rest = serving.models.partition("://")
     if scheme == "pvc" and rest:
+        if serving.ca:
+            raise UsageError(f"--ca {serving.ca}: a claim is not read over TLS; leave it out")
         return _claimed(rest, place)
     if scheme != "s3" or not rest:
         raise UsageError(
@@ -84,11 +90,20 @@ def _bucket(place: Place, serving: Serving, repository: str, known: Opener | Non
     env = [from_secret(variable, opener.secret, key) for variable, key in opener.keys.items()]
     env.append({"name": "AWS_DEFAULT_REGION", "value": "us-east-1"})
     encrypted = repository.startswith("s3://https://")
+    if serving.ca and not encrypted:
+        raise UsageError(f"--ca {serving.ca}: {serving.models} is not read over TLS; leave it out")
     note = (
-        f"{serving.models} is read over TLS: the image has to trust the CA that signed its certificate, as those of "
+        f"{serving.models} is read over TLS: --ca CONFIGMAP names the CA that signed its certificate, as the images of "
         "NVIDIA trust public ones alone"
     )
-    return Models(repository=repository, env=tuple(env), notes=(note,) if encrypted else ())
+    found = Models(repository=repository, env=tuple(env), notes=(note,) if encrypted and not serving.ca else ())
+    return _trusting(found, serving.ca) if serving.ca else found
+
+
+def _trusting(found: Models, ca: str) -> Models:
+    """Have the container trust whom a ConfigMap names. A file alone: the image's own links beside it stay."""
+    mount = {"name": "ca", "mountPath": TRUSTED, "subPath": "ca.crt", "readOnly": True}
+    return structs.replace(found, volumes=({"name": "ca", "configMap": {"name": ca}},), mounts=(mount,))
 
 
 def _known(place: Place, bucket: str) -> tuple[str, Opener | None]:

@@ -14,14 +14,16 @@ LONGEST = 40
 
 class Serving(Struct, frozen=True, kw_only=True):
     """A service: how many replicas there are at least and at most; `models` is where its models lie
-    (`s3://BUCKET/PATH`, `pvc://CLAIM/PATH`), `credentials` the Secret with the keys of the bucket, None for the team's.
-    `host` is the one of the team's by which it is reached from outside, None where it is not.
+    (`s3://BUCKET/PATH`, `pvc://CLAIM/PATH`), `credentials` the Secret with the keys of the bucket, None for the team's,
+    `ca` the ConfigMap with the certificate that signed the store's, as `ca.crt`. `host` is the one of the team's by
+    which it is reached from outside, None where it is not.
     """
 
     models: str
     least: int
     most: int
     credentials: str | None = None
+    ca: str | None = None
     host: str | None = None
 
     @property

@@ -29,7 +29,7 @@ def configuration(cluster: Cluster) -> dict[str, Any]:
 
 def test_a_cluster_without_operations_has_none(a30: Cluster, ml50: Cluster) -> None:
     assert ARGO_WORKFLOWS.wanted(a30)
-    assert not ARGO_WORKFLOWS.wanted(structs.replace(a30, mlperf=None))
+    assert not ARGO_WORKFLOWS.wanted(without_operations(a30))
     assert ARGO_WORKFLOWS.wanted(structs.replace(ml50, backups=()))
     assert not ARGO_WORKFLOWS.wanted(without_operations(ml50))
 

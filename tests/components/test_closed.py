@@ -82,8 +82,11 @@ def test_who_reads_and_asks_is_let_in_from_where_adopted_releases_are() -> None:
 
 
 def let_in(cluster: Cluster) -> list[list[str]]:
-    """Return the namespaces that each policy names whose pods come in."""
-    found = [one for part in compose(cluster) for one in part.objects if one["kind"] == "NetworkPolicy"]
+    """Return the namespaces that each policy names whose pods come in, but for Argo Workflows': its base lets ours in,
+    and what lets others in is one more.
+    """
+    parts = [part for part in compose(cluster) if part.name != "argo-workflows"]
+    found = [one for part in parts for one in part.objects if one["kind"] == "NetworkPolicy"]
     ways = [[peer for rule in one["spec"].get("ingress", ()) for peer in rule.get("from", ())] for one in found]
     name = "kubernetes.io/metadata.name"
     return [[str(dig(peer, "namespaceSelector", "matchLabels", name)) for peer in peers] for peers in ways]
@@ -145,3 +148,37 @@ def test_policies_follow_an_adopted_release_and_select_its_pods_alone() -> None:
 def test_pods_that_hold_images_reach_nobody() -> None:
     (policy,) = made(load("gpu-serving"), "pulled-images")
     assert policy["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+def askers(cluster: Cluster, namespace: str, pod: dict[str, str]) -> list[tuple[dict[str, str], list[int]]]:
+    """Return whom all policies together let in to a pod, by their labels, with the ports."""
+    policies = [one for part in compose(cluster) for one in part.objects if one["kind"] == "NetworkPolicy"]
+    chosen = [one["spec"] for one in policies if one["metadata"]["namespace"] == namespace]
+    rules = [rule for one in chosen if one["podSelector"] == {"matchLabels": pod} for rule in one.get("ingress", ())]
+    return [(dig(peer, "podSelector", "matchLabels"), [port["port"] for port in rule["ports"]])
+            for rule in rules for peer in rule["from"]]  # fmt: skip
+
+
+def test_what_tells_of_gpus_answers_prometheus_and_who_looks_after_them() -> None:
+    """Zabbix' agents ask from the node of the pod itself, which no policy shuts out."""
+    looking, read = ({"app.kubernetes.io/part-of": "gpu-care"}, [9400]), (SCRAPERS, [9400])
+    for name, expected in (("gpu-serving", [read, looking]), ("ml50", [looking])):
+        assert askers(load(name), "gpu-operator", {"app": "nvidia-dcgm-exporter"}) == expected
+    careless = structs.replace(load("gpu-serving"), gpu_care=None)
+    assert askers(careless, "gpu-operator", {"app": "nvidia-dcgm-exporter"}) == [read]
+
+
+def test_the_webhook_of_the_network_operator_is_called_by_nodes() -> None:
+    """It refuses all of its kind that it is not asked about. Its policy chooses what the chart labels its pods with."""
+    policies = {one["kind"]: one["spec"] for one in made(load("ml50"), "network-operator")}
+    (call,) = policies["CiliumNetworkPolicy"]["ingress"]
+    assert (call["fromEntities"], call["toPorts"]) == (NODES, [{"ports": [{"port": "9443", "protocol": "TCP"}]}])
+    labels = {"matchLabels": {"app.kubernetes.io/name": "network-operator"}}
+    assert policies["NetworkPolicy"]["podSelector"] == policies["CiliumNetworkPolicy"]["endpointSelector"] == labels
+
+
+def test_provisioners_of_scratch_are_read_by_prometheus_where_there_is_one() -> None:
+    pod = {"app.kubernetes.io/name": "local-static-provisioner"}
+    assert askers(load("gpu-serving"), "scratch", pod) == [(SCRAPERS, [8080])]
+    assert askers(load("ml50"), "scratch", pod) == []
+    assert askers(load("gpu-serving"), "scratch", {"app.kubernetes.io/name": "local-volume-node-cleanup"}) == []

@@ -8,7 +8,7 @@ import pytest
 from gitops_schemas import problems, unknown_values
 from machineplayed import by_timer
 from msgspec import structs
-from reference import without_backups
+from reference import without_backups, without_operations
 
 from generator.components.component import Component
 from generator.components.kube_prometheus_stack import DEFINITION as KUBE_PROMETHEUS_STACK
@@ -188,7 +188,7 @@ def test_more_nodes_get_more_memory(ml50: Cluster, a30: Cluster) -> None:
 
 
 def test_workflows_are_watched_where_there_are_any(ml50: Cluster, a30: Cluster) -> None:
-    without = installed(structs.replace(a30, mlperf=None)).objects
+    without = installed(without_operations(a30)).objects
     assert [item["metadata"]["name"] for item in without if item["kind"] == "ServiceMonitor"] == [
         "argo-cd",
         "cert-manager",

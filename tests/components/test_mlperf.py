@@ -6,7 +6,7 @@ from typing import Any
 
 from gitops_schemas import problems
 from msgspec import structs
-from reference import load
+from reference import load, without_operations
 
 from generator.components import JOBS
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
@@ -49,7 +49,7 @@ def variables(one: Object) -> dict[str, str]:
 def test_a_cluster_without_benchmarks_has_none_and_needs_no_argo_workflows(a30: Cluster, ml50: Cluster) -> None:
     assert DEFINITION.wanted(a30)
     assert ARGO_WORKFLOWS.wanted(a30)
-    without = structs.replace(a30, mlperf=None)
+    without = without_operations(a30)
     assert not DEFINITION.wanted(without)
     assert not ARGO_WORKFLOWS.wanted(without)
     assert not DEFINITION.wanted(ml50)
@@ -206,7 +206,7 @@ def test_what_the_workflow_tells_prometheus_is_scraped_and_alerted_of(a30: Clust
     assert "argo-workflows" in monitors
     (rule,) = [one for one in made if one["metadata"]["name"] == "benchmarks"]
     assert GOOD in rule["spec"]["groups"][0]["rules"][0]["expr"]
-    quiet = kube_prometheus_stack(structs.replace(a30, mlperf=None)).objects
+    quiet = kube_prometheus_stack(without_operations(a30)).objects
     assert not [one for one in quiet if one["metadata"]["name"] in ("benchmarks", "argo-workflows")]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 from msgspec import structs
-from reference import load
+from mutations import WRONG, name_of
+from reference import ROOT, load
 
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Namespace, Patch, Tier, protect
@@ -18,6 +19,8 @@ from generator.layout.overlay import base, overlay
 from generator.layout.tree import Tree, lay_out, merge
 from generator.layout.waves import CycleError, waves
 from generator.model.cluster import Adopt, Cluster, ComponentSettings
+from generator.repository.cluster_files import examine
+from generator.spec.reader import read as parsed
 
 
 def read(tree: Tree, path: str) -> Any:
@@ -91,6 +94,19 @@ def test_bases_are_the_same_for_all_clusters(ml50: Cluster, a30: Cluster) -> Non
     merged = merge([lay_out(ml50), lay_out(a30)])
     assert set(merged.components) == {"ml50", "a30-bench"}
     assert len([path for path in merged.files if path.startswith("base/")]) > 40
+
+
+def test_what_clusters_share_depends_on_none_of_what_they_have() -> None:
+    """Two clusters of one repository may differ in all that a cluster file can say."""
+    held: dict[str, tuple[str, bytes]] = {}
+    for file in (*sorted((ROOT / "clusters").glob("*/cluster.yaml")), *sorted((WRONG / "valid").glob("*.yaml"))):
+        content = file.read_bytes()
+        cluster = examine(content, file.name, name_of(parsed(content, file.name).value)).cluster
+        assert cluster, file
+        for path, laid in lay_out(cluster).files.items():
+            if path.startswith(("base/", "workflows/")):
+                first, before = held.setdefault(path, (file.name, laid))
+                assert laid == before, f"{path} of {file.name} is not that of {first}"
 
 
 def test_a_base_that_differs_is_a_mistake_of_ours(ml50: Cluster) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,22 +40,21 @@ DEFINITION = {
 WIDGET = {"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "early"}}
 
 
-class Repository:
-    """A repository with one cluster of three teams."""
+class Rendered:
+    """A repository with cluster files, by the names of their clusters, and what gen makes of them."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, files: Mapping[str, str]) -> None:
         self.root = root
         self.cache = cache_of_its_own(root / ".cache")
-        self.file = root / "clusters/small/cluster.yaml"
-        self.file.parent.mkdir(parents=True)
-        spec = yaml.safe_load(SMALL.read_bytes())
-        spec["spec"]["pools"]["bench"]["hardware"]["gpu"]["count"] = 4
-        spec["spec"]["nodes"] += [{"name": f"gpu{n}", "pool": "bench", "address": f"192.0.2.{n + 1}"} for n in (3, 4)]
-        spec["spec"]["teams"] = [team("red", 8), team("blue", 4), team("green", 4)]
-        self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
+        for name, text in files.items():
+            self.file_of(name).parent.mkdir(parents=True)
+            self.file_of(name).write_text(text)
         self.git("init", "--quiet", "--initial-branch=main")
         done = self.gen("render")
         assert done.returncode == 0, done.stdout + done.stderr
+
+    def file_of(self, cluster: str) -> Path:
+        return self.root / f"clusters/{cluster}/cluster.yaml"
 
     def git(self, *words: str) -> None:
         who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
@@ -69,6 +69,18 @@ class Repository:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(self.cache.parent)}
         command = [sys.executable, "-P", "-m", "generator", *words]
         return subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, check=False)
+
+
+class Repository(Rendered):
+    """A repository with one cluster of three teams."""
+
+    def __init__(self, root: Path) -> None:
+        spec = yaml.safe_load(SMALL.read_bytes())
+        spec["spec"]["pools"]["bench"]["hardware"]["gpu"]["count"] = 4
+        spec["spec"]["nodes"] += [{"name": f"gpu{n}", "pool": "bench", "address": f"192.0.2.{n + 1}"} for n in (3, 4)]
+        spec["spec"]["teams"] = [team("red", 8), team("blue", 4), team("green", 4)]
+        self.file = root / "clusters/small/cluster.yaml"
+        super().__init__(root, {"small": yaml.safe_dump(spec, sort_keys=False)})
 
     def quotas(self, **gpus: int) -> None:
         spec = yaml.safe_load(self.file.read_bytes())

@@ -14,10 +14,22 @@ from generator.model.fields import dig, mapping, sequence
 pytestmark = pytest.mark.real
 
 BUILT = {
-    "ml50": ("cert-manager", "jobset", "kueue", "mpi-operator", "trainer", "training-operator", "volcano"),
-    "a30-bench": ("cert-manager", "kueue", "volcano"),
+    "ml50": (
+        "cert-manager",
+        "jobset",
+        "kueue",
+        "mpi-operator",
+        "node-feature-discovery",
+        "trainer",
+        "training-operator",
+        "volcano",
+    ),
+    "a30-bench": ("cert-manager", "kueue", "node-feature-discovery", "volcano"),
 }
-"""Those of Cilium, and of Calico with Prometheus. The charts of prometheus-adapter and KubeRay are in no module."""
+"""Those of Cilium, and of Calico with Prometheus. The charts of prometheus-adapter, KubeRay, NVIDIA's operators and the
+provisioner of scratch are in no module.
+"""
+PODS = "Deployment", "DaemonSet"
 
 
 @pytest.fixture(scope="module", params=BUILT)
@@ -94,7 +106,7 @@ def test_what_prometheus_reads_is_open_to_it(components: dict[str, list[Object]]
 
 def test_every_pod_is_shut_and_every_policy_shuts_one(components: dict[str, list[Object]]) -> None:
     for name, objects in components.items():
-        deployments = of(objects, "Deployment")
+        deployments = of(objects, *PODS)
         for one in deployments:
             plain = [each for each in of(objects, "NetworkPolicy") if chosen(each["spec"]["podSelector"], one)]
             assert plain, (name, one["metadata"]["name"])

@@ -8,7 +8,7 @@ from rehearsed import rehearsal
 
 from generator.build.objects import Object
 from generator.errors import UsageError
-from generator.model.change import Effect, ObjectChange
+from generator.model.change import CHART, Effect, ObjectChange
 from generator.rehearsal.foretold import Foretold
 from generator.rehearsal.health import unready
 from generator.rehearsal.outcome import Fate, Outcome, Synced
@@ -68,6 +68,13 @@ def test_what_happens_otherwise_is_told(
 ) -> None:
     (found,) = disagreements(foretold(effect), fate, *gone, stopped=ended)
     assert found.endswith(said)
+
+
+def test_who_is_in_a_chart_that_nobody_sees_into_is_foretold_by_the_chart() -> None:
+    told = foretold(Effect.UNKNOWN, CHART, "webs")
+    assert told.of_owner(WEB) == "unknown (Chart webs)"
+    assert disagreements(told, Fate.APPLIED, WEB) == []
+    assert foretold(Effect.UNKNOWN, CHART).of_owner("Deployment others/web") == "nothing"
 
 
 def test_who_had_no_pods_cannot_have_replaced_any() -> None:

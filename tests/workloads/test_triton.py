@@ -44,7 +44,8 @@ def made(
     credentials: str | None = "keys",
     **more: Any,
 ) -> Workload:
-    serving = Serving(models=models, least=least, most=most, credentials=credentials, host=more.pop("host", None))
+    given = {key: more.pop(key, None) for key in ("ca", "host")}
+    serving = Serving(models=models, least=least, most=most, credentials=credentials, **given)
     asked: dict[str, Any] = {"team": "search", "pool": "l4", "gpus": 1} | more
     return workload(cluster, "triton", Wanted(name="asr", image="example.org/triton:26.07", serving=serving, **asked))
 
@@ -202,7 +203,16 @@ def test_a_bucket_of_ceph_is_read_where_its_store_answers(cluster: Cluster) -> N
     assert repository == "--model-repository=s3://https://rook-ceph-rgw-store.rook-ceph.svc:8443/models/asr"
     assert environment(one)["AWS_ACCESS_KEY_ID"] == {"name": "keys", "key": "accessKey"}
     assert environment(one)["AWS_SECRET_ACCESS_KEY"] == {"name": "keys", "key": "secretKey"}
-    assert any("trust the CA" in note for note in one.notes)
+    assert any("--ca CONFIGMAP names the CA" in note for note in one.notes)
+
+
+def test_the_ca_of_a_store_stands_where_the_image_reads_whom_to_trust(cluster: Cluster) -> None:
+    """One file, so that the links beside it stay: by them Python and libcurl go on to trust public CAs."""
+    one = made(cluster, ca="s3-ca")
+    file = {"mountPath": "/etc/ssl/certs/ca-certificates.crt", "subPath": "ca.crt", "readOnly": True}
+    assert {"name": "ca", **file} in container(one)["volumeMounts"]
+    assert {"name": "ca", "configMap": {"name": "s3-ca"}} in pod(one)["volumes"]
+    assert not [note for note in one.notes if "TLS" in note]
 
 
 def test_the_team_s_own_user_of_minio_reads_its_bucket(ml50: Cluster) -> None:
@@ -255,6 +265,8 @@ def test_a_claim_is_mounted_and_not_written(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
+        ({"ca": "s3-ca", "models": "pvc://models"}, "--ca s3-ca: a claim is not read over TLS"),
+        ({"ca": "s3-ca", "models": "s3://http://10.9.9.9:80/models"}, "models is not read over TLS; leave it out"),
         ({"most": 9}, "team search can never have 9 of nvidia.com/gpu on pool l4: 8 are all"),
         ({"most": 9}, "take 8 replicas at most"),
         ({"gpus": 4, "most": 3}, "take 2 replicas at most"),

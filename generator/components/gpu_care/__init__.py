@@ -1,13 +1,15 @@
 """Sick GPUs found, reported, and kept from jobs until they were repaired."""
 
 from generator.components.common import CLUSTER_ROLES
-from generator.components.component import Component, Operation, Tier
+from generator.components.component import Component, Manifest, Operation, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.gpu_care.names import NAME
 from generator.components.gpu_care.rights import rights
 from generator.components.gpu_care.templates import schedules, scripts, templates
+from generator.components.gpu_operator import EXPORTER, EXPORTER_PORT
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.node_operations.names import NAMESPACE
+from generator.components.parts import network_policy, pods_of, tcp
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 
@@ -19,10 +21,17 @@ def gpu_care(cluster: Cluster) -> Component:
         tier=DEFINITION.tier,
         summary="Operations: sick GPUs found, marked, and left by jobs",
         version="v1",
-        objects=(*rights(cluster), *(schedules(cluster.gpu_care) if cluster.gpu_care else ())),
+        objects=(*rights(cluster), let_in(), *(schedules(cluster.gpu_care) if cluster.gpu_care else ())),
         operations=(Operation(name=NAME, templates=(scripts(), *templates())),),
         needs=("argo-workflows", "node-operations", "gpu-operator"),
     )
+
+
+def let_in() -> Manifest:
+    """Let its pods ask the exporters, which are shut for others."""
+    pods = pods_of(NAMESPACE, {"app.kubernetes.io/part-of": NAME})
+    allowed = {"from": [pods], "ports": [tcp(EXPORTER_PORT)]}
+    return network_policy(f"{NAME}-asks", GPU_OPERATOR, EXPORTER, ingress=[allowed])
 
 
 def change_rules() -> tuple[ChangeRule, ...]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, CRD, OWN_LABELS, prometheus_crds, proxy_variables
+from generator.components.closed import Controller, closed
+from generator.components.common import CLUSTER_ROLES, CRD, OWN_LABELS, prometheus_crds, proxy_variables, release_of
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Download, Evidence, ImageJoining, Version, Versions
 from generator.components.kuberay import CLUSTER_LABEL
@@ -30,6 +31,8 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "gpu-operator"
+EXPORTER, EXPORTER_PORT = {"app": "nvidia-dcgm-exporter"}, 9400
+"""Labels of the pods that tell of GPUs, and where."""
 SICK = f"{OWN_LABELS}/gpu-sick"
 """The taint of nodes with a sick GPU, which `gpu-care` sets: its own pods must run there all the same."""
 # k8s-driver-manager v0.12.0: cmd/driver-manager/main.go, `uninstallDriver`.
@@ -64,7 +67,7 @@ def gpu_operator(cluster: Cluster) -> Component:
         summary="GPU drivers, device plugin and metrics",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        objects=(*mig_rules(cluster.gpu_nodes), *time_slicing_rules(cluster.gpu_nodes)),
+        objects=(*mig_rules(cluster.gpu_nodes), *time_slicing_rules(cluster.gpu_nodes), *shut(cluster)),
         releases=(
             Release(
                 version.chart("gpu-operator"),
@@ -103,6 +106,16 @@ def values(cluster: Cluster) -> Manifest:
         "gds": {"enabled": False},
         "gdrcopy": {"enabled": False},
     }
+
+
+def shut(cluster: Cluster) -> Iterator[Manifest]:
+    """Shut the operator, and what tells of GPUs, for all but Prometheus; their other asker brings what lets it in.
+    What else the operator runs listens nowhere; drivers fetch packages from wherever they are.
+    """
+    _, namespace = release_of(cluster, "gpu-operator", NAMESPACE)
+    for labels, port in (({"app": "gpu-operator"}, 8080), (EXPORTER, EXPORTER_PORT)):
+        one = Controller(name=labels["app"], namespace=namespace, labels=labels, metrics=(port,))
+        yield from closed(cluster, one)
 
 
 def of_sick(cluster: Cluster) -> list[Manifest]:
@@ -213,7 +226,7 @@ def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
 
 
 def exporter(cluster: Cluster) -> Manifest:
-    """Measure GPUs on port 9400 of each GPU node's exporter, for Prometheus or Zabbix; nothing closes that port.
+    """Measure GPUs on each GPU node's exporter, for Prometheus or Zabbix, whose agents ask from the node itself.
     Labels of the pod that holds a GPU are added for Prometheus, the few that say whose job it is.
     """
     prometheus = cluster.monitoring.prometheus is not None
@@ -239,7 +252,7 @@ def offers(cluster: Cluster, machine: Machine) -> dict[str, int | None]:
 
 def exporter_pods(_policy: Manifest) -> Iterator[MadePods]:
     """Yield the pods that other components select."""
-    yield MadePods({"app": "nvidia-dcgm-exporter"}, NAMESPACE)
+    yield MadePods(EXPORTER, NAMESPACE)
 
 
 # v26.7.0: internal/image/image.go; for the system controllers/object_controls.go `resolveDriverTag` and

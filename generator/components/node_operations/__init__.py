@@ -1,5 +1,7 @@
 """Operations on nodes and their disks: taken in, emptied, replaced, patched, brought to a newer Kubernetes."""
 
+from collections.abc import Iterator
+
 from generator.components import gpu_operator
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Namespace, Operation, Tier
@@ -9,7 +11,13 @@ from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.admission import policies
 from generator.components.node_operations.facts import config_maps, upgrade_facts
-from generator.components.node_operations.names import LEASES, NAMESPACE
+from generator.components.node_operations.names import (
+    DRIVE_REPLACEMENT,
+    DRIVER_UPGRADE,
+    LEASES,
+    NAMESPACE,
+    OSD_REPLACEMENT,
+)
 from generator.components.node_operations.rights import rights
 from generator.components.node_operations.templates import (
     drive_replacement,
@@ -35,11 +43,6 @@ def node_operations(cluster: Cluster) -> Component:
     """
     ceph = ("ceph-cluster",) if cluster.storage.ceph else ()
     objects = ("minio",) if cluster.storage.objects else ()
-    of_ceph = (osd_replacement(),) if cluster.storage.ceph else ()
-    of_minio = (drive_replacement(),) if cluster.storage.objects else ()
-    of_gpus = (driver_upgrade(),) if gpu_operator.DEFINITION.wanted(cluster) else ()
-    of_machines = (expansion(), removal(), replacement(), upgrade(), maintenance())
-    templates = (scripts(), *of_machines, *of_gpus, *of_ceph, *of_minio)
     return Component(
         name=DEFINITION.name,
         tier=DEFINITION.tier,
@@ -48,9 +51,21 @@ def node_operations(cluster: Cluster) -> Component:
         namespaces=(Namespace(NAMESPACE),),
         base=read_objects("node_operations/base.yaml"),
         objects=(*config_maps(cluster), upgrade_facts(cluster), *policies(cluster), *rights(cluster)),
-        operations=(Operation(name=NAMESPACE, templates=templates),),
+        operations=tuple(operations(cluster)),
         needs=("argo-workflows", *ceph, *objects),
     )
+
+
+def operations(cluster: Cluster) -> Iterator[Operation]:
+    """Yield what every cluster has, and apart from it, each for itself, what only some have: clusters share folders."""
+    machines = (expansion(), removal(), replacement(), upgrade(), maintenance())
+    yield Operation(name=NAMESPACE, templates=(scripts(), *machines))
+    if gpu_operator.DEFINITION.wanted(cluster):
+        yield Operation(name=DRIVER_UPGRADE, templates=(driver_upgrade(),))
+    if cluster.storage.ceph:
+        yield Operation(name=OSD_REPLACEMENT, templates=(osd_replacement(),))
+    if cluster.storage.objects:
+        yield Operation(name=DRIVE_REPLACEMENT, templates=(drive_replacement(),))
 
 
 def change_rules() -> tuple[ChangeRule, ...]:

@@ -1,6 +1,9 @@
 """Tier 1: local NVMe of nodes as volumes that vanish with their claim."""
 
-from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds
+from collections.abc import Iterator
+
+from generator.components.closed import Controller, closed
+from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds, release_of
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.parts import UNPRIVILEGED, pod_security, tolerations
@@ -56,11 +59,20 @@ def scratch(cluster: Cluster) -> Component:
         objects=(
             storage_class(settings),
             *node_cleanup(settings, version.images["node-cleanup"]),
+            *shut(cluster),
         ),
         releases=(Release(chart, chart.name, NAMESPACE, values(cluster, settings, machines)),),
         needs=prometheus_crds(cluster),
         kinds=DEFINITION.chart_kinds,
     )
+
+
+def shut(cluster: Cluster) -> Iterator[Manifest]:
+    """Shut its pods, which speak with API servers alone; Prometheus reads what the provisioners tell."""
+    _, namespace = release_of(cluster, "scratch", NAMESPACE)
+    labels = {"app.kubernetes.io/name": "local-static-provisioner"}
+    yield from closed(cluster, Controller(name="provisioner", namespace=namespace, labels=labels, metrics=(8080,)))
+    yield from closed(cluster, Controller(name=CLEANUP, namespace=NAMESPACE, labels=LABELS))
 
 
 def storage_class(settings: Scratch) -> Manifest:

@@ -17,7 +17,12 @@ from tools import need_kustomize
 Object = dict[str, Any]
 CHARTS = {"kueue": "kueue", "volcano": "vc-scheduler"}
 """Charts, by the program beside which `tools/real.py` keeps them."""
-SOURCES = {"cert-manager": "cert-manager", "jobset": "jobset", "kubeflow-trainer": "trainer"}
+SOURCES = {
+    "cert-manager": "cert-manager",
+    "jobset": "jobset",
+    "kubeflow-trainer": "trainer",
+    "node-feature-discovery": "node-feature-discovery",
+}
 """Charts, by the source of `tools/sources.py`."""
 
 
