@@ -86,8 +86,8 @@ class Course:
             (folder / "scripts" / name).write_text(text)
 
     def steps(self, given: Mapping[str, str], last: str = "") -> Iterator[Step]:
-        """Run step after step until one fails or the `last` one has ended, then the exit handler; yield how each ended.
-        Raises UsageError.
+        """Run step after step until one fails or the `last` one has ended, then the exit handler, if any; yield
+        how each ended. Raises UsageError.
         """
         self._account()
         begun, status = monotonic(), "Succeeded"

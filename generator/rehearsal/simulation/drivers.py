@@ -2,12 +2,14 @@
 nodes are upgraded.
 """
 
+import contextlib
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from generator.components.component import Manifest
 from generator.components.gpu_operator import MANAGER_ACTS
 from generator.components.gpu_operator import NAMESPACE as OPERATOR
+from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
 from generator.rehearsal.simulation.reading import PODS, REVISIONS, SETS, State
@@ -71,7 +73,7 @@ def _bring(plane: Plane, one: Manifest, fresh: Collection[str]) -> None:
     """Bring a DaemonSet; one of drivers with a former revision on all nodes but those that have the newest one."""
     twin, path = plane.cluster, f"{SETS}/{one['metadata']['name']}"
     twin.create(SETS, _plain(one))
-    plane.wait(f"{path} runs", lambda: _runs(plane.get(path)))
+    _wait(plane, path)
     if of_driver(one):
         change = {"metadata": {"annotations": {"twin.test/revision": "newest"}}}
         twin.merge(path, {"spec": {"template": change}})
@@ -79,7 +81,14 @@ def _bring(plane: Plane, one: Manifest, fresh: Collection[str]) -> None:
         for pod in twin.items(OWN_PODS):
             if of_driver(pod) and dig(pod, "spec", "nodeName") in fresh:
                 twin.delete(f"{OWN_PODS}/{pod['metadata']['name']}")
-        plane.wait(f"{path} runs", lambda: _runs(plane.get(path)))
+        _wait(plane, path)
+
+
+def _wait(plane: Plane, path: str) -> None:
+    """Wait until all pods are there, and a moment longer until they are Ready: on a node that is down none gets so."""
+    plane.wait(f"{path} has its pods", lambda: _has(plane.get(path), "currentNumberScheduled"))
+    with contextlib.suppress(UsageError):
+        plane.wait(f"{path} is Ready", lambda: _has(plane.get(path), "numberReady"), 10.0)
 
 
 def _plain(one: Manifest) -> Manifest:
@@ -92,9 +101,9 @@ def _seen(one: Manifest) -> bool:
     return bool(dig(one, "status", "observedGeneration") == dig(one, "metadata", "generation"))
 
 
-def _runs(one: Manifest) -> bool:
+def _has(one: Manifest, count: str) -> bool:
     wanted = dig(one, "status", "desiredNumberScheduled")
-    return _seen(one) and wanted is not None and (dig(one, "status", "numberReady") or 0) >= wanted
+    return _seen(one) and wanted is not None and (dig(one, "status", count) or 0) >= wanted
 
 
 def _set(name: str, labels: dict[str, str], nodes: list[str], **more: Any) -> Manifest:

@@ -25,7 +25,7 @@ from generator.rehearsal.simulation.course import Course, Step, drain_seconds
 from generator.rehearsal.simulation.joining import Joining
 from generator.rehearsal.simulation.machines import Machines
 from generator.rehearsal.simulation.played import PLAYED
-from generator.rehearsal.simulation.reading import CEPH, NODES, PODS, RUNS, State
+from generator.rehearsal.simulation.reading import CEPH, DRIVERS, NODES, PODS, RUNS, State
 from generator.rehearsal.simulation.simulation import Simulation
 from generator.rehearsal.simulation.timeline import Leaving, Timeline
 from generator.rehearsal.simulation.units import Unit
@@ -130,8 +130,8 @@ class Play:
             self.assumed.append(OF_STORAGE)
         if self.state is None:
             self.assumed += assuming.assume(self.twin, self.found.cluster, older=operation == UPGRADE)
-            if new:
-                self.twin.delete(f"{NODES}/{new}")
+            for path in (NODES, DRIVERS) if new else ():
+                self.twin.delete(f"{path}/{new}")
             load = fill(self.twin, self.base.standin)
             self.assumed += [f"a job was not taken: {one}" for one in load.refused]
             self.assumed += preparing.assume(self.base.twin.plane, self.found.cluster, operation)
@@ -177,8 +177,8 @@ class Play:
         return steps
 
     def _expect(self, name: str, operation: str) -> None:
-        """Let the machine of a new node join, from its preflight on."""
-        if operation == EXPANSION:
+        """Let the machine of a new node join, from its preflight on, where it has not."""
+        if operation == EXPANSION and not self.twin.get(f"{NODES}/{name}"):
             self.assumed.append(OF_JOINING.format(name))
             self.machines.joins = Joining(self.twin, self.found, name)
 

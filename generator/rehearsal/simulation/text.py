@@ -79,7 +79,7 @@ def _verdict(found: Simulation) -> Iterator[str]:
         yield f"WAITS      {name}: stopped, and not let in again by the end"
     if found.last:
         yield f"played up to the step {found.last}: what comes then needs the new machine or disk"
-    if not any(one.what in LEFT for one in found.events):
+    if not found.loud and not any(one.what in LEFT for one in found.events):
         yield "no pod had to leave its node for it, and no gang was stopped"
     if not found.loud:
         yield "nothing stood against it"
