@@ -20,10 +20,11 @@ class StandIn:
 
     def round(self) -> None:
         """Do what is to be done now. Raises UsageError."""
-        self._bind()
+        self.bind()
         self._complete()
 
-    def _bind(self) -> None:
+    def bind(self) -> None:
+        """Bind what waits for a volume. Raises UsageError."""
         waiting = [one for one in self.cluster.items(CLAIMS) if dig(one, "status", "phase") == "Pending"]
         classes = {one["metadata"]["name"]: one for one in self.cluster.items(CLASSES)} if waiting else {}
         for claim in waiting:

@@ -8,8 +8,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from generator.components import CATALOGUE
 from generator.components.component import Manifest
 from generator.errors import UsageError
+from generator.model.cluster import Cluster
 from generator.model.fields import dig, sequence
 from generator.rehearsal.argocd.programs import PROGRAMS as ARGO_CD
 from generator.rehearsal.argocd.syncing import ArgoSyncing
@@ -23,6 +25,8 @@ from generator.rehearsal.twin.nodes import nodes
 from generator.rehearsal.twin.plane import LEASES
 from generator.rehearsal.twin.running import program
 from generator.rehearsal.twin.twin import PROGRAMS, Twin, twin
+
+NAMESPACES = "/api/v1/namespaces"
 
 
 class Note(Struct, frozen=True):
@@ -44,6 +48,8 @@ class Standing:
         self.twin, self.kept = made, note is not None
         self.standin = StandIn(made.cluster, frozenset(team.name for team in old.cluster.teams))
         self.syncing = _syncer(made, self.standin, old)
+        for space in _of_others(old.cluster):
+            made.cluster.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
         if note:
             self.syncing.resume(old.built, note.first)
             self.standin.played.update(note.played)
@@ -61,6 +67,12 @@ class Standing:
         """Whether nothing went wrong that may have been this machine's fault."""
         hung = any(one.hung for one in self.first.waves)
         return not hung and all(one.fate != Fate.REFUSED for one in self.first.outcomes)
+
+
+def _of_others(cluster: Cluster) -> set[str]:
+    """Return the namespaces of what somebody else installs: what gen writes there needs them."""
+    others = [one for one in CATALOGUE.values() if not cluster.settings(one.name).managed and one.wanted(cluster)]
+    return {space for one in others for space in one.namespaces}
 
 
 @contextlib.contextmanager

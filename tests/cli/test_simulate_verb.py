@@ -62,7 +62,7 @@ def test_without_the_programs_of_a_twin_it_says_how_to_get_them(gen: Gen) -> Non
     ("words", "said"),
     [
         (("node-remova", "--samples"), "node-remova cannot be simulated; did you mean node-removal?"),
-        (("backup", "--samples"), "backup cannot be simulated; there are kubernetes-upgrade, node-removal"),
+        (("backup", "--samples"), "backup cannot be simulated; a twin has nodes and pods alone; there are kubernetes"),
         ((*REMOVAL, "--samples", "--kubeconfig", "there"), "--samples and --kubeconfig: no cluster is asked"),
         ((*REMOVAL, "--state", "here", "--save", "there"), "--state and --save: no cluster is asked"),
         ((*REMOVAL, "--state", "pyproject.toml"), "pyproject.toml: it is no state that `--save` wrote"),

@@ -86,11 +86,17 @@ ABOUT_ONE = {
     "workloads/server.py": {"queues"},
     "workloads/triton.py": {"kube_prometheus_stack", "prometheus_adapter"},
     "rehearsal/argocd/programs.py": {"argo_cd"},
+    "rehearsal/simulation/asked.py": {"node_operations"},
     "rehearsal/simulation/assuming.py": {"etcd_backup", "node_operations", "rook_ceph"},
-    "rehearsal/simulation/machines.py": {"minio", "rook_ceph"},
-    "rehearsal/simulation/played.py": {"node_operations"},
-    "rehearsal/simulation/reading.py": {"etcd_backup", "rook_ceph"},
-    "rehearsal/simulation/simulate.py": {"node_operations"},
+    "rehearsal/simulation/drivers.py": {"gpu_operator"},
+    "rehearsal/simulation/joining.py": {"node_operations"},
+    "rehearsal/simulation/machines.py": {"minio", "node_operations", "rook_ceph"},
+    "rehearsal/simulation/played.py": {"gpu_care", "node_operations"},
+    "rehearsal/simulation/preparing.py": {"gpu_care", "node_operations"},
+    "rehearsal/simulation/reading.py": {"etcd_backup", "gpu_operator", "rook_ceph"},
+    "rehearsal/simulation/shape.py": {"gpu_operator"},
+    "rehearsal/simulation/simulate.py": {"gpu_care", "node_operations"},
+    "rehearsal/simulation/timeline.py": {"gpu_operator"},
 }
 
 

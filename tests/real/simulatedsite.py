@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rehearsing import Repository
 
+from generator.components.gpu_operator import MANAGER_ACTS
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.live.identity import record
 from generator.model.cluster import Cluster
 from generator.rehearsal.simulation.assuming import static_pod
@@ -26,7 +28,7 @@ OLD = "v1.34.6"
 """The version that all nodes have."""
 READ = {
     "": ["configmaps", "namespaces", "nodes", "persistentvolumeclaims", "persistentvolumes", "pods"],
-    "apps": ["deployments", "replicasets", "statefulsets"],
+    "apps": ["controllerrevisions", "daemonsets", "deployments", "replicasets", "statefulsets"],
     "argoproj.io": ["workflows"],
     "batch": ["jobs"],
     "ceph.rook.io": ["cephclusters"],
@@ -124,6 +126,38 @@ class Site:
         notes = {"kueue.x-k8s.io/workload": f"job-{name}"}
         for number, node in enumerate(places):
             self.pod(f"{name}-{number}", team, node, {}, GPUS, ownerReferences=[owner(made)], annotations=notes)
+
+    def drivers(self, **places: str) -> None:
+        """Let the GPU Operator run a driver: by node, each pod of a revision, the last one of which is the newest."""
+        self.api.namespace(GPU_OPERATOR)
+        labels = {"app.kubernetes.io/component": "nvidia-driver"}
+        pod = template(labels)
+        pod["spec"]["nodeSelector"] = {"nvidia.com/gpu.present": "true"}
+        variables = [{"name": name, "value": "false"} for name in MANAGER_ACTS]
+        pod["spec"]["initContainers"] = [{**pod["spec"]["containers"][0], "name": "manager", "env": variables}]
+        spec = {"selector": {"matchLabels": labels}, "updateStrategy": {"type": "OnDelete"}, "template": pod}
+        own = {"name": "driver", "namespace": GPU_OPERATOR, "labels": labels}
+        made = self.stored({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": own, "spec": spec})
+        for number, revision in enumerate(dict.fromkeys(places.values()), start=1):
+            hashed = {"controller-revision-hash": revision}
+            meta = own | {"name": f"driver-{revision}", "labels": hashed, "ownerReferences": [owner(made)]}
+            self.stored(
+                {
+                    "apiVersion": "apps/v1",
+                    "kind": "ControllerRevision",
+                    "metadata": meta,
+                    "revision": number,
+                    "data": {},
+                }
+            )
+        for node, revision in places.items():
+            hashed = labels | {"controller-revision-hash": revision}
+            self.pod(f"driver-{node}", GPU_OPERATOR, node, hashed, ownerReferences=[owner(made)])
+        watches = {"app": "nvidia-operator-validator"}
+        pod = {**template(watches), "spec": template(watches)["spec"] | {"nodeSelector": pod["spec"]["nodeSelector"]}}
+        spec = {"selector": {"matchLabels": watches}, "template": pod}
+        own = {"name": "validator", "namespace": GPU_OPERATOR, "labels": watches}
+        self.stored({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": own, "spec": spec})
 
     def kubeconfig(self) -> Path:
         """Return the kubeconfig of who may read what a simulation reads, and do nothing else."""

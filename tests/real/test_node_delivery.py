@@ -141,6 +141,24 @@ def test_a_node_whose_preparation_failed_is_prepared_again_without_what_left_the
     assert not list(machine.folder.rglob("99-old.conf"))
 
 
+def test_files_that_are_only_brought_prepare_nothing_and_so_do_the_former_ones(machine: Machine) -> None:
+    """To undo a change its former files are brought the same way: they must lie there again."""
+    tried, gone = ("etc/sysctl.d/99-tried.conf", "etc/sysctl.d/99-gone.conf")
+    only = ("--extra-vars", "bring_only=true")
+    (machine.place / "node/all" / tried).write_text("kernel.panic = 1\n")
+    machine.play()
+    (machine.place / "node/all" / tried).write_text("kernel.panic = 2\n")
+    (machine.place / "node/all" / gone).touch()
+    machine.play(*only)
+    assert (machine.prepared(), (machine.root / tried).read_text()) == (1, "kernel.panic = 1\n"), "not in place"
+    assert (machine.folder / "node/all" / tried).read_text() == "kernel.panic = 2\n"
+    (machine.place / "node/all" / tried).write_text("kernel.panic = 1\n")
+    (machine.place / "node/all" / gone).unlink()
+    machine.play(*only)
+    assert (machine.prepared(), (machine.folder / "node/all" / tried).read_text()) == (1, "kernel.panic = 1\n")
+    assert not (machine.folder / "node/all" / gone).exists(), "what left the repository is not put in place"
+
+
 def test_a_machine_of_another_name_ends_the_run_before_anything_is_done_there_or_after(machine: Machine) -> None:
     told = machine.play(nodes="gpu-02,gpu-03", rc=2)
     assert "it calls itself gpu-01: a node's host name is its name in the cluster file" in told

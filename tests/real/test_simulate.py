@@ -52,6 +52,7 @@ def site(repository: Repository, log: Path, tmp_path_factory: pytest.TempPathFac
         made = Site(api, repository)
         made.gang("red", "train", "gpu1", "gpu2")
         made.service("gpu1", "gpu3", least=2)
+        made.drivers(gpu1="old", gpu2="new", gpu3="new", gpu4="new")
         yield made
 
 
@@ -90,6 +91,28 @@ def test_an_upgrade_of_what_runs_tells_each_node_in_its_order(site: Site) -> Non
     code, found = played(site, "kubernetes-upgrade", "-p", "control-plane-outage=yes", "-p", "backup-hours=0")
     assert [one["node"] for one in happened(found, "upgraded")] == ["cp1"]
     assert code == 1
+
+
+def test_maintenance_that_a_budget_holds_up_ends_there_and_lets_the_node_in_again(site: Site) -> None:
+    code, found = played(site, "node-maintenance", "-p", "action=reboot", "-p", "control-plane-outage=yes")
+    assert (code, found["refused"]) == (1, ["workers"])
+    assert "1. pool bench: gpu1" in found["steps"][0]["said"][1]
+    (stopped,) = happened(found, "gang stopped")
+    assert (stopped["to"], stopped["more"]) == ("Job red/train", "queue default, priority 0, 2 pods on gpu1, gpu2")
+    assert [(one["node"], one["to"]) for one in found["held"]] == [("gpu1", "Deployment apps/web")]
+    assert [one["node"] for one in happened(found, "takes pods")] == ["gpu1"], "nothing was done to it"
+    assert not happened(found, "its machine is done")
+
+
+def test_a_driver_goes_where_a_former_one_is_and_takes_only_pods_with_gpus(site: Site) -> None:
+    code, found = played(site, "driver-upgrade")
+    assert code == 0, found
+    assert "1 of 4 nodes with GPUs are to get it, in 1 steps" in found["steps"][0]["said"][1]
+    assert [one["to"] for one in happened(found, "gang stopped")] == ["Job red/train"]
+    assert [one["node"] for one in happened(found, "its driver is made anew")] == ["gpu1"]
+    assert [one["node"] for one in happened(found, "its devices were tried, and are good")] == ["gpu1"]
+    assert not happened(found, "evicted a pod"), "the service holds no GPU, and its budget hinders nothing"
+    assert found["held"] == []
 
 
 def test_samples_fill_the_queues_where_no_cluster_is_asked(repository: Repository) -> None:

@@ -81,3 +81,11 @@ def test_what_hung_is_told_where_the_queues_did_not_start() -> None:
     assert hung in told
     assert "gen vendor" not in told
     assert "gen vendor kueue" in standing._why("kueue", Synced((), ()))
+
+
+def test_what_somebody_else_installs_has_its_namespace_on_the_twin() -> None:
+    """Without it the rights that gen gives there are refused, and nothing that was brought would be kept."""
+    ml50 = load("ml50")
+    others = ml50.components | {"gpu-operator": structs.replace(ml50.settings("gpu-operator"), managed=False)}
+    assert standing._of_others(structs.replace(ml50, components=others)) == {"gpu-operator"}
+    assert standing._of_others(ml50) == set()

@@ -8,10 +8,13 @@ from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.node_operations.facts import drivers, kept_backup
 from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.components.rook_ceph import VERSIONS
 from generator.live.api import Request
 from generator.live.running import RunningCluster
 from generator.model.capacity import osds
 from generator.model.cluster import Cluster
+from generator.model.fields import mapping
+from generator.model.mirror import at_mirror
 from generator.model.nodes import Machine
 from generator.rehearsal.simulation.reading import CEPH, DRIVERS, NODES, RUNS
 from generator.rehearsal.simulation.units import MIRROR
@@ -23,6 +26,8 @@ ACCOUNTS = f"/api/v1/namespaces/{ROOK}/serviceaccounts"
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{ROOK}/deployments"
 CLUSTER = ROOK
 """Rook's CephCluster is called as its namespace."""
+NUMBER = "ceph-osd-id"
+"""A label of what runs an OSD."""
 IMAGE = "registry.example.org/any:1"
 IMAGES = {"etcd": "registry.k8s.io/etcd:3.6.6-0", "kube-apiserver": "registry.k8s.io/kube-apiserver:v{}"}
 
@@ -58,12 +63,13 @@ def assume(twin: RunningCluster, cluster: Cluster, *, older: bool) -> Iterator[s
         yield f"Ceph is HEALTH_OK, with {len(daemons)} monitors and OSDs as the cluster file has them"
 
 
-def asked(twin: RunningCluster) -> None:
+def asked(twin: RunningCluster, cluster: Cluster) -> None:
     """Have the account and the operator by which operations ask Ceph; of its operator only the image is taken."""
+    image = at_mirror(VERSIONS.of(cluster).images["operator"], cluster.site.images)
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "rook-ceph-default"}}
     twin.create(ACCOUNTS, account)
     if not [*twin.items(DEPLOYMENTS, labelSelector="app=rook-ceph-operator")]:
-        twin.create(DEPLOYMENTS, daemon("rook-ceph-operator", "rook-ceph-operator", ""))
+        twin.create(DEPLOYMENTS, daemon("rook-ceph-operator", "rook-ceph-operator", "", image=image))
 
 
 def well(twin: RunningCluster) -> None:
@@ -132,19 +138,30 @@ def _daemons(cluster: Cluster) -> Iterator[Manifest]:
         yield daemon(f"rook-ceph-mon-{machine.name}", "rook-ceph-mon", machine.name, _taints(machine))
     for machine in cluster.machines:
         for number in (next(numbers) for _ in range(osds(machine, cluster))):
-            own = {"ceph-osd-id": str(number)}
+            own = {NUMBER: str(number)}
             yield daemon(f"rook-ceph-osd-{number}", "rook-ceph-osd", machine.name, _taints(machine), **own)
+
+
+def osds_of(twin: RunningCluster, machine: Machine, cluster: Cluster) -> Iterator[Manifest]:
+    """Yield the OSDs that Rook would make on a node that is new, with numbers that are free."""
+    taken = {mapping(one["metadata"].get("labels")).get(NUMBER, "") for one in twin.items(DEPLOYMENTS)}
+    free = (number for number in count() if str(number) not in taken)
+    for number in (next(free) for _ in range(osds(machine, cluster))):
+        own = {NUMBER: str(number)}
+        yield daemon(f"rook-ceph-osd-{number}", "rook-ceph-osd", machine.name, _taints(machine), **own)
 
 
 def _taints(machine: Machine) -> list[str]:
     return [one.key for one in machine.taints]
 
 
-def daemon(name: str, app: str, node: str, tolerated: Iterable[str] = (), **labels: str) -> Manifest:
+def daemon(
+    name: str, app: str, node: str, tolerated: Iterable[str] = (), image: str = IMAGE, **labels: str
+) -> Manifest:
     """Return a Deployment of one pod, which runs on one node alone where it is named."""
     own = {"app": app, "one": name, **labels}
     pod: Manifest = {
-        "containers": [{"name": "main", "image": IMAGE}],
+        "containers": [{"name": "main", "image": image}],
         # Of taints for a purpose, and not of a cordon: else it would come back to the node that is emptied.
         "tolerations": [{"key": one, "operator": "Exists"} for one in tolerated],
         "nodeSelector": {"kubernetes.io/hostname": node} if node else {},

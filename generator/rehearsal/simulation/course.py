@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from time import monotonic
 
@@ -26,15 +26,25 @@ SHORT = {
     "HEAL_SECONDS": "30",
     "STEADY_SECONDS": "0.5",
     "PLACE_SECONDS": "5",
+    "JOIN_SECONDS": "60",
+    "READY_SECONDS": "60",
+    "BURN_IN_SECONDS": "120",
+    "ANSWER_PORT": "",
     "MOMENT": "0.2",
     "PAUSE": "0.2",
 }
-"""How long steps wait on a twin, where all that moves at all moves at once: what is not gone by then stays."""
+"""How long steps wait on a twin, where all that moves at all moves at once: what is not gone by then stays. No machine
+is behind an address, and none is asked for an answer.
+"""
 UNTOLD = ("MOMENT", "PAUSE", "PLACE_SECONDS")
 """Of these, what no operation is told: the scripts know them by themselves."""
 ATTEMPTS, VERDICT = 3, 2
 LIMIT = 3600.0
 """Seconds for one step, as over all nodes of a cluster."""
+OWN_POD = "step"
+"""What the pod of each step is called."""
+ITEM = "item"
+"""What Argo calls the one of several for which a step is run."""
 WORD = re.compile(r"\{\{([a-z0-9.-]+)\}\}")
 
 
@@ -76,22 +86,23 @@ class Course:
             (folder / "scripts" / name).write_text(text)
 
     def steps(self, given: Mapping[str, str], last: str = "") -> Iterator[Step]:
-        """Run step after step until one fails or the `last` one has ended, then the exit handler; yield how each ended.
-        Raises UsageError.
+        """Run step after step until one fails or the `last` one has ended, then the exit handler, if any; yield
+        how each ended. Raises UsageError.
         """
         self._account()
         begun, status = monotonic(), "Succeeded"
         known = {f"workflow.parameters.{name}": value for name, value in given.items()}
         known["workflow.name"] = f"{self.name}-simulated"
-        for one in self._walk(self.spec["entrypoint"], known):
-            done = self._run(one, known, begun)
+        for one, told in self._walk(self.spec["entrypoint"], known):
+            done = self._run(one, told, begun)
             yield done
             if done.code:
                 status = "Failed"
                 break
             if one["name"] == last:
                 return
-        yield self._run(self.templates[self.spec["onExit"]], known | {"workflow.status": status}, begun)
+        if "onExit" in self.spec:
+            yield self._run(self.templates[self.spec["onExit"]], known | {"workflow.status": status}, begun)
 
     def _account(self) -> None:
         """Write what a pod of the operation's account is given."""
@@ -99,18 +110,21 @@ class Course:
         (self.folder / "account" / "token").write_text(config["users"][0]["user"]["token"])
         (self.folder / "account" / "ca.crt").write_bytes(self.plane.address.certificate.read_bytes())
 
-    def _walk(self, name: str, known: dict[str, str]) -> Iterator[Manifest]:
-        """Yield the templates that are run, in order; whether one is may depend on what one before it has told."""
+    def _walk(self, name: str, known: dict[str, str]) -> Iterator[tuple[Manifest, Mapping[str, str]]]:
+        """Yield the templates that are run, in order, each with what is known to it; whether one is may depend on what
+        one before it has told, and so may what it is run for.
+        """
         found = self.templates[name]
         if "steps" not in found:
-            yield found
+            yield found, known
             return
         for one in (each for group in found["steps"] for each in group):
             if holds(str(one.get("when", "")), known):
-                yield from self._walk(one["template"], known)
+                for given in inputs(one, known):
+                    yield from self._walk(one["template"], known | given)
                 self._told(one["name"], self.templates[one["template"]], known)
 
-    def _told(self, name: str, template: Manifest, known: dict[str, str]) -> None:
+    def _told(self, name: str, template: Manifest, known: MutableMapping[str, str]) -> None:
         """Take up what a step has left for later ones."""
         for one in sequence(dig(template, "outputs", "parameters")):
             file = self.folder / "told" / Path(str(dig(one, "valueFrom", "path"))).name
@@ -125,7 +139,7 @@ class Course:
             if code in (0, VERDICT):
                 break
         return Step(
-            name=template["name"],
+            name=" of ".join(filter(None, (template["name"], known.get(ITEM)))),
             code=code,
             why=(self.folder / "words").read_text(),
             said=tuple(said.splitlines()),
@@ -154,7 +168,7 @@ class Course:
             "ACCOUNT": str(self.folder / "account"),
             "TOLD": str(self.folder / "told"),
             "LAST_WORDS": str(self.folder / "words"),
-            "POD": "step",
+            "POD": OWN_POD,
         }
 
 
@@ -167,6 +181,16 @@ def filled(text: str, known: Mapping[str, str]) -> str:
         return known[found[1]]
 
     return WORD.sub(value, text)
+
+
+def inputs(step: Manifest, known: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield what a step is given, once for each item of those that it is run for."""
+    items = json.loads(filled(str(step["withParam"]), known)) if "withParam" in step else [""]
+    for item in items:
+        own = {**known, **({ITEM: str(item)} if item else {})}
+        given = sequence(dig(step, "arguments", "parameters"))
+        told = {f"inputs.parameters.{one['name']}": filled(str(one["value"]), own) for one in given}
+        yield told | ({ITEM: own[ITEM]} if item else {})
 
 
 def holds(when: str, known: Mapping[str, str]) -> bool:

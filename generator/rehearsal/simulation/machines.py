@@ -1,40 +1,57 @@
 """What stands behind the Nodes of a twin while an operation runs: machines that do at once what they are asked, Ceph
-and MinIO that are whole and move their data at once, volumes that attach at once.
+and MinIO that are whole and move their data at once, volumes that attach at once, devices that are good.
 """
 
 import errno
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from generator.components.component import Manifest
 from generator.components.minio.layout import NAMESPACE as MINIO
+from generator.components.node_operations.names import NAMESPACE
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, mapping
+from generator.model.cluster import Cluster
+from generator.model.fields import dig
+from generator.rehearsal.simulation import asked
+from generator.rehearsal.simulation.assuming import DEPLOYMENTS, NUMBER
+from generator.rehearsal.simulation.crush import host_of, lacking
 from generator.rehearsal.simulation.reading import NODES
+from generator.rehearsal.standin import COMPLETE
 
-ASKED = "gen.internal/upgrade"
-"""An annotation of a Node: `apply` or `node`, the version, when it was asked."""
-SERVERS = "/api/v1/namespaces/kube-system/pods"
+if TYPE_CHECKING:
+    from generator.rehearsal.simulation.joining import Joining
+
 ATTACHED = "/apis/storage.k8s.io/v1/volumeattachments"
-DEPLOYMENTS = f"/apis/apps/v1/namespaces/{ROOK}/deployments"
-NUMBER = "ceph-osd-id"
-"""A label of what runs an OSD."""
+BURN_INS = f"/api/v1/namespaces/{NAMESPACE}"
+TRYING = "app.kubernetes.io/name in (burn-in, burn-in-nccl)"
 Answer = tuple[int, str]
 
 
 class Machines:
-    """Acts once each time it is asked. `drives` are those of MinIO."""
+    """Acts once each time it is asked. `bound` binds claims; `joins` is who comes as soon as it may; with `leaves` what
+    is emptied goes for good; `told` hears what Ceph was asked to do, with which OSDs of which host.
+    """
 
-    def __init__(self, twin: RunningCluster, drives: int) -> None:
-        self.twin, self.drives = twin, drives
+    def __init__(self, twin: RunningCluster, cluster: Cluster, bound: Callable[[], None]) -> None:
+        self.twin, self.cluster, self.bound = twin, cluster, bound
+        self.drives = sum(one.drive_count("objects") for one in cluster.machines)
         self.gone: set[int] = set()
+        self.hosts: dict[int, str] = {}
+        self.told: Callable[[str, str, str], None] = lambda _verb, _host, _osds: None
+        self.joins: Joining | None = None
+        self.leaves = False
 
     def round(self) -> None:
         """Do what is asked now. Raises UsageError."""
         for node in self.twin.items(NODES):
-            if words := mapping(node["metadata"].get("annotations")).get(ASKED, ""):
-                self._upgrade(node, str(words).split()[1])
+            asked.work(self.twin, node)
+        if self.joins:
+            self.joins.round()
+        self._try()
+        if self.leaves:
+            self._move_monitors()
         for space, answer in ((ROOK, self._ceph), (MINIO, self._minio)):
             for pod in self._asking(space):
                 self._end(pod, *answer(pod["spec"]["containers"][0]["args"]))
@@ -42,18 +59,20 @@ class Machines:
             if not dig(one, "status", "attached"):
                 self.twin.merge(f"{ATTACHED}/{one['metadata']['name']}/status", {"status": {"attached": True}})
 
-    def _upgrade(self, node: Manifest, version: str) -> None:
-        name = node["metadata"]["name"]
-        if dig(node, "status", "nodeInfo", "kubeletVersion") == f"v{version}":
-            return
-        label = "component=kube-apiserver,tier=control-plane"
-        for pod in self.twin.items(SERVERS, labelSelector=label, fieldSelector=f"spec.nodeName={name}"):
-            (container,) = pod["spec"]["containers"]
-            image = f"{container['image'].partition('@')[0].rpartition(':')[0]}:v{version}"
-            change = {"spec": {"containers": [{**container, "image": image}]}}
-            self.twin.merge(f"{SERVERS}/{pod['metadata']['name']}", change)
-        told = {"status": {"nodeInfo": {"kubeletVersion": f"v{version}"}}}
-        self.twin.merge(f"{NODES}/{name}/status", told)
+    def _move_monitors(self) -> None:
+        """Do as Rook does 20 minutes after a monitor of Ceph has gone."""
+        closed = [one["metadata"]["name"] for one in self.twin.items(NODES) if dig(one, "spec", "unschedulable")]
+        for one in self.twin.items(DEPLOYMENTS, labelSelector="app=rook-ceph-mon"):
+            if (host := host_of(one)) in closed and not dig(one, "status", "readyReplicas"):
+                self.twin.delete(f"{DEPLOYMENTS}/{one['metadata']['name']}")
+                self.told("moved", host, "")
+
+    def _try(self) -> None:
+        """Let the pods of burn-ins end well."""
+        for pod in self.twin.items(f"{BURN_INS}/pods", labelSelector=TRYING):
+            if dig(pod, "status", "phase") == "Running":
+                self.twin.merge(f"{BURN_INS}/pods/{pod['metadata']['name']}", COMPLETE)
+        self.bound()
 
     def _asking(self, space: str) -> Iterator[Manifest]:
         label = "app.kubernetes.io/name in (ask-ceph, ask-minio)"
@@ -67,23 +86,30 @@ class Machines:
     def _ceph(self, words: list[str]) -> Answer:
         """Answer a question in the forms of Ceph; see osds.py.txt, which asks them."""
         if words[0] == "room":
-            return 0, "[]"
+            return 0, lacking(self.twin, self.cluster, [*map(int, words[1:])])
         verb, *rest = [word for word in words[2:] if word not in ("--format", "json")]
         numbers = [int(word.removeprefix("osd.")) for word in rest]
         if verb == "find":
             return self._find(numbers[0])
+        if verb in ("out", "purge"):
+            self.told(verb, self._host(numbers[0]), ", ".join(map(str, numbers)))
         if verb == "purge":
             self.gone |= {*numbers}
         told = {"safe-to-destroy": {"safe_to_destroy": numbers, "active": []}, "metadata": {"id": numbers[0]}}
         return 0, json.dumps(told[verb]) if verb in told else ""
 
     def _find(self, number: int) -> Answer:
-        found = [*self.twin.items(DEPLOYMENTS, labelSelector=f"{NUMBER}={number}")]
-        if number in self.gone or not found:
+        host = self._host(number)
+        if number in self.gone or not host:
             return errno.ENOENT, f"Error ENOENT: osd.{number} does not exist"
-        host = dig(found[0], "spec", "template", "spec", "nodeSelector", "kubernetes.io/hostname")
-        told = {"osd": number, "osd_fsid": f"played-{number}", "crush_location": {"host": str(host).replace(".", "-")}}
+        told = {"osd": number, "osd_fsid": f"played-{number}", "crush_location": {"host": host.replace(".", "-")}}
         return 0, json.dumps(told)
+
+    def _host(self, number: int) -> str:
+        """Return the host of an OSD, nothing where there is none; it stays known when its daemon ends."""
+        for one in self.twin.items(DEPLOYMENTS, labelSelector=f"{NUMBER}={number}"):
+            self.hosts[number] = host_of(one)
+        return self.hosts.get(number, "")
 
     def _end(self, pod: Manifest, code: int, said: str) -> None:
         """Let a pod end with an answer as its last words, as kubelet tells it."""

@@ -1,7 +1,11 @@
 """Operations that can be played."""
 
+from generator.components.gpu_care.names import DRAIN
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
+    DRIVER_UPGRADE,
+    EXPANSION,
+    MAINTENANCE,
     OSD_REPLACEMENT,
     REMOVAL,
     REPLACEMENT,
@@ -10,12 +14,22 @@ from generator.components.node_operations.names import (
 from generator.errors import UsageError
 from generator.spec.near import suggest
 
-PLAYED = {UPGRADE: "", REMOVAL: "", REPLACEMENT: "forget", OSD_REPLACEMENT: "purge", DRIVE_REPLACEMENT: "preflight"}
+PLAYED = {
+    UPGRADE: "",
+    MAINTENANCE: "",
+    DRIVER_UPGRADE: "",
+    DRAIN: "",
+    EXPANSION: "",
+    REMOVAL: "",
+    REPLACEMENT: "forget",
+    OSD_REPLACEMENT: "purge",
+    DRIVE_REPLACEMENT: "preflight",
+}
 """Operations, each with the step after which nothing more can be played: another machine or disk is needed."""
 
 
 def refuse_others(name: str) -> None:
     """Raise UsageError for what is no such operation."""
     if name not in PLAYED:
-        others = f"there are {', '.join(PLAYED)}"
+        others = f"a twin has nodes and pods alone; there are {', '.join(PLAYED)}"
         raise UsageError(f"{name} cannot be simulated; {suggest(name, PLAYED, others)}")

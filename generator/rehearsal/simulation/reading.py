@@ -8,6 +8,7 @@ from msgspec import DecodeError, Struct, json
 
 from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
@@ -20,6 +21,8 @@ NODES, PODS, NAMESPACES = "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces"
 CEPH = f"/apis/ceph.rook.io/v1/namespaces/{ROOK}/cephclusters"
 RUNS = f"/apis/argoproj.io/v1alpha1/namespaces/{BACKUPS}/workflows"
 PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+SETS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/daemonsets"
+REVISIONS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/controllerrevisions"
 DRIVERS = "/apis/storage.k8s.io/v1/csinodes"
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 MAKERS = {
@@ -38,6 +41,8 @@ READ = {
     RUNS: "Workflow",
     PRIORITIES: "PriorityClass",
     DRIVERS: "CSINode",
+    SETS: "DaemonSet",
+    REVISIONS: "ControllerRevision",
     BUDGETS: "PodDisruptionBudget",
     CLAIMS: "PersistentVolumeClaim",
     VOLUMES: "PersistentVolume",
@@ -89,7 +94,9 @@ def reduced(one: Manifest) -> Manifest:
         case "Pod":
             kept["spec"] = {**shape(spec), "nodeName": spec.get("nodeName", "")}
             kept["status"] = {key: dig(one, "status", key) for key in ("phase", "conditions")}
-        case "Deployment" | "ReplicaSet" | "StatefulSet" | "Job":
+        case "ControllerRevision":
+            kept.pop("data", None)
+        case "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" | "Job":
             kept["spec"] = {**spec, "template": _shaped(spec["template"])}
         case "Workload":
             sets = [{**each, "template": _shaped(each["template"])} for each in sequence(spec.get("podSets"))]

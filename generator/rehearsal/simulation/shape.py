@@ -5,6 +5,7 @@ where it is.
 from typing import Any
 
 from generator.components.component import Manifest
+from generator.components.gpu_operator import MANAGER_ACTS
 from generator.model.fields import dig, mapping, sequence
 
 OF_POD = (
@@ -42,4 +43,7 @@ def _of_queue(key: str) -> bool:
 
 def _container(one: Manifest) -> dict[str, Any]:
     asked = {key: dig(one, "resources", key) for key in ("limits", "requests") if dig(one, "resources", key)}
-    return {key: one[key] for key in OF_CONTAINER if key in one} | {"resources": asked}
+    # Whether the manager of a driver evicts pods by itself: of the rest that pods are told nothing is taken.
+    acts = [each for each in sequence(one.get("env")) if each.get("name") in MANAGER_ACTS and "value" in each]
+    kept = {key: one[key] for key in OF_CONTAINER if key in one} | ({"env": acts} if acts else {})
+    return kept | {"resources": asked}

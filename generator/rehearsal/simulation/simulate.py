@@ -11,21 +11,23 @@ from time import sleep
 from msgspec import Struct
 
 from generator.components.component import Manifest
-from generator.components.node_operations.names import NAMESPACE, UPGRADE
+from generator.components.gpu_care.names import DRAIN
+from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL, REPLACEMENT, UPGRADE
 from generator.errors import UsageError
 from generator.live.apiserver import tidied
-from generator.model.fields import dig
+from generator.model.fields import dig, sequence
 from generator.rehearsal.jobs import KUEUE, admitted, fill
 from generator.rehearsal.laid_out import LaidOut, lay_out
 from generator.rehearsal.rehearse import Clock
-from generator.rehearsal.simulation import assuming, kinds
+from generator.rehearsal.simulation import assuming, kinds, preparing
 from generator.rehearsal.simulation.bringing import Bringing
 from generator.rehearsal.simulation.course import Course, Step, drain_seconds
+from generator.rehearsal.simulation.joining import Joining
 from generator.rehearsal.simulation.machines import Machines
 from generator.rehearsal.simulation.played import PLAYED
-from generator.rehearsal.simulation.reading import CEPH, NODES, PODS, RUNS, State
+from generator.rehearsal.simulation.reading import CEPH, DRIVERS, NODES, PODS, RUNS, State
 from generator.rehearsal.simulation.simulation import Simulation
-from generator.rehearsal.simulation.timeline import Timeline
+from generator.rehearsal.simulation.timeline import Leaving, Timeline
 from generator.rehearsal.simulation.units import Unit
 from generator.rehearsal.standing import Standing, standing
 from generator.rehearsal.twin.twin import require
@@ -56,7 +58,7 @@ def simulate(side: Side, name: str, wish: Wish) -> Simulation:
         work.mkdir(mode=0o700)
         with clock.phase("before"):
             base = stack.enter_context(standing(found, work))
-        return _Play(base, found, clock, wish.state).play(template, given, work)
+        return Play(base, found, clock, wish.state).play(template, given, work)
 
 
 def operation(found: LaidOut, name: str) -> Manifest:
@@ -74,21 +76,27 @@ def scripts(found: LaidOut, template: Manifest) -> dict[str, str]:
     return {name: text for one in maps if one.namespace == NAMESPACE for name, text in one.manifest["data"].items()}
 
 
-class _Play:
+class Play:
+    """Plays operations on a twin that stands. `state` is what runs, None for jobs of the teams' shapes."""
+
     def __init__(self, base: Standing, found: LaidOut, clock: Clock, state: State | None) -> None:
         self.base, self.found, self.clock, self.state = base, found, clock, state
         self.twin = base.twin.cluster
-        drives = sum(one.drive_count("objects") for one in found.cluster.machines)
-        self.machines = Machines(self.twin, drives)
+        self.machines = Machines(self.twin, found.cluster, base.standin.bind)
         self.assumed = [*found.notes]
 
     def play(self, template: Manifest, given: Mapping[str, str], folder: Path) -> Simulation:
+        """Play an operation, with a folder for its files. Raises UsageError."""
         name = template["metadata"]["name"]
+        new = given["node"] if name == EXPANSION else ""
         with self.clock.phase("runs"):
-            made = self._bring(older=name == UPGRADE)
+            made = self._bring(name, new)
+            if name in preparing.TRIES:
+                preparing.own_pod(self.twin, template)
         count = len([*self.twin.items(NODES)])
         jobs = sum(map(admitted, self.twin.items(f"{KUEUE}/workloads")))
-        timeline = Timeline(self.twin, made)
+        timeline = Timeline(self.twin, made, leaving(template))
+        self.machines.told, self.machines.leaves = timeline.of_ceph, name in (REMOVAL, REPLACEMENT)
         inside = folder / "operation"
         inside.mkdir(mode=0o700)
         drain = drain_seconds(self.twin.items(PODS))
@@ -106,24 +114,27 @@ class _Play:
             steps=tuple(steps),
             events=tuple(timeline.end()),
             assumed=(*self.assumed, *ALWAYS, SHORTENED.format(drain)),
-            last=PLAYED[name] if steps and not steps[-1].code else "",
+            last="" if any(one.code for one in steps) else PLAYED[name],
             seconds=self.clock.seconds,
         )
 
-    def _bring(self, *, older: bool) -> Sequence[Unit]:
-        """Bring what runs, or what is assumed to."""
+    def _bring(self, operation: str, new: str) -> Sequence[Unit]:
+        """Bring what runs, or what is assumed to; where no cluster is asked, without the node that is `new`."""
         made_up = kinds.serve(self.twin)
         self.base.twin.plane.wait("all kinds are served", lambda: kinds.all_served(self.twin))
         self.assumed += [f"{kind}: its definition is not vendored, and was made up" for kind in made_up]
         storage = self.found.cluster.storage
         if storage.ceph:
-            assuming.asked(self.twin)
+            assuming.asked(self.twin, self.found.cluster)
         if storage.ceph or storage.objects:
             self.assumed.append(OF_STORAGE)
         if self.state is None:
-            self.assumed += assuming.assume(self.twin, self.found.cluster, older=older)
+            self.assumed += assuming.assume(self.twin, self.found.cluster, older=operation == UPGRADE)
+            for path in (NODES, DRIVERS) if new else ():
+                self.twin.delete(f"{path}/{new}")
             load = fill(self.twin, self.base.standin)
             self.assumed += [f"a job was not taken: {one}" for one in load.refused]
+            self.assumed += preparing.assume(self.base.twin.plane, self.found.cluster, operation)
             return ()
         # What runs in the cluster does not end by itself.
         self.base.standin.teams |= {one["metadata"]["namespace"] for one in self.state[PODS]}
@@ -131,6 +142,7 @@ class _Play:
         units = bringing.bring()
         self._told(self.state)
         self.assumed += bringing.notes
+        self.assumed += preparing.bring(self.base.twin.plane, self.state, operation)
         return units
 
     def _told(self, state: State) -> None:
@@ -139,7 +151,7 @@ class _Play:
             self.twin.create(RUNS, {**one, "metadata": _plain(one)})
         for one in state[CEPH]:
             told = dig(one, "status", "ceph") or {}
-            assuming.stands(self.twin, {key: told[key] for key in ("health", "details") if key in told})
+            assuming.stands(self.twin, {key: told[key] for key in ("health", "details", "capacity") if key in told})
 
     def _run(self, course: Course, timeline: Timeline, given: Mapping[str, str], last: str) -> list[Step]:
         """Run the steps while machines answer and the twin is watched. Raises UsageError."""
@@ -150,7 +162,11 @@ class _Play:
         for one in threads:
             one.start()
         try:
-            steps = [*course.steps(given, last)]
+            steps = []
+            for step in course.steps(given, last):
+                steps.append(step)
+                if step.name == "preflight" and not step.code:
+                    self._expect(given.get("node", ""), course.name)
             sleep(1.0)  # what happened last is on its way
         finally:
             over.set()
@@ -160,8 +176,25 @@ class _Play:
             raise wrong[0]
         return steps
 
+    def _expect(self, name: str, operation: str) -> None:
+        """Let the machine of a new node join, from its preflight on, where it has not."""
+        if operation == EXPANSION and not self.twin.get(f"{NODES}/{name}"):
+            self.assumed.append(OF_JOINING.format(name))
+            self.machines.joins = Joining(self.twin, self.found, name)
 
-OF_STORAGE = "Ceph and MinIO: they answer that they can do without what goes, and have moved at once what was there"
+
+def leaving(template: Manifest) -> Leaving:
+    """Return what an operation lets leave its nodes, by what its steps are told."""
+    told = [env for one in template["spec"]["templates"] for env in sequence(dig(one, "container", "env"))]
+    only = next((str(one["value"]) for one in told if one["name"] == "DRAIN_ONLY"), "")
+    return Leaving(only=only, sick=template["metadata"]["name"] == DRAIN)
+
+
+OF_JOINING = "the machine of {} answers, joins as its kubeadm file says, and has all that the cluster file says of it"
+OF_STORAGE = (
+    "Ceph and MinIO: all of them runs, and has moved at once what was there; whether Ceph has hosts, racks and room "
+    "without an OSD is judged by the cluster file"
+)
 ALWAYS = (
     "machines: each did at once what it was asked; how long that takes is not played",
     "old APIs that somebody asks for: only the cluster's own API server knows",

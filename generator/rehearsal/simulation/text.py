@@ -11,6 +11,13 @@ from generator.rehearsal.simulation.timeline import Event, What
 
 SHOWN = 4
 """Of those whose pods go at once, how many are named."""
+TELLING = ("plan", "preflight", "which", "marks", "ready", "report")
+"""Steps whose own words are shown: what the others do is told as it happens."""
+WORDS = 60
+"""Of these words, so many lines of a step."""
+
+
+LEFT = (What.GONE, What.HELD, What.STOPPED)
 
 
 def lines(found: Simulation) -> Iterator[str]:
@@ -20,9 +27,9 @@ def lines(found: Simulation) -> Iterator[str]:
     yield f"{found.cluster}: {found.operation}, {on}; nothing was changed in any cluster"
     yield f"  {told}"
     yield ""
-    marks: list[tuple[float, str]] = [(one.begun, _step(one)) for one in found.steps]
-    marks += [*_events(found.events)]
-    yield from (f"{at:7.1f} s  {text}" for at, text in sorted(marks, key=lambda one: one[0]))
+    marks = [(one.begun, text) for one in found.steps for text in (f"{one.begun:7.1f} s  {_step(one)}", *_said(one))]
+    marks += [(at, f"{at:7.1f} s  {text}") for at, text in _events(found.events)]
+    yield from (text for _, text in sorted(marks, key=lambda one: one[0]))
     yield ""
     yield from _verdict(found)
     yield ""
@@ -34,6 +41,14 @@ def lines(found: Simulation) -> Iterator[str]:
 
 def _step(one: Step) -> str:
     return f"step {one.name}: {one.seconds:.1f} s" + (f", FAILED with code {one.code}" if one.code else "")
+
+
+def _said(one: Step) -> Iterator[str]:
+    """Yield what a step said itself, without the times; not what made it fail, which is told at the end."""
+    said = [line.partition(" ")[2] for line in one.said if not line.endswith(one.why or "\n")]
+    yield from (f"{'':11}  | {line}" for line in (said[:WORDS] if one.name in TELLING else ()))
+    if one.name in TELLING and len(said) > WORDS:
+        yield f"{'':11}  | ... and {len(said) - WORDS} lines more, which `--output json` has"
 
 
 def _events(events: Sequence[Event]) -> Iterator[tuple[float, str]]:
@@ -63,6 +78,8 @@ def _verdict(found: Simulation) -> Iterator[str]:
     for name in found.waiting:
         yield f"WAITS      {name}: stopped, and not let in again by the end"
     if found.last:
-        yield f"played up to the step {found.last}: what comes then needs the new machine"
+        yield f"played up to the step {found.last}: what comes then needs the new machine or disk"
+    if not found.loud and not any(one.what in LEFT for one in found.events):
+        yield "no pod had to leave its node for it, and no gang was stopped"
     if not found.loud:
         yield "nothing stood against it"

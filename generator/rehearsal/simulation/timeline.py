@@ -9,10 +9,13 @@ from time import monotonic
 from msgspec import Struct
 
 from generator.components.component import Manifest
+from generator.components.gpu_operator import SICK
 from generator.live.running import RunningCluster
 from generator.model.fields import dig, mapping, sequence
 from generator.model.plural import plural
 from generator.rehearsal.jobs import has
+from generator.rehearsal.simulation.asked import ANSWERED
+from generator.rehearsal.simulation.drivers import of_driver
 from generator.rehearsal.simulation.reading import LOADS, NODES, PODS
 from generator.rehearsal.simulation.units import BY, UNIT, Unit, controller, leaves, number_of, owned_by, whole
 from generator.rehearsal.watching import eviction_refused
@@ -32,8 +35,18 @@ class What(StrEnum):
     GONE = "evicted a pod"
     HELD = "a budget keeps a pod"
     UPGRADED = "upgraded"
+    DONE = "its machine is done"
+    RENEWED = "its driver is made anew"
+    TRIED = "its devices were tried, and are good"
+    JOINED = "joined"
+    OUT = "OSDs out at once"
+    PURGED = "OSD purged"
+    MOVED = "Rook makes another monitor of Ceph elsewhere"
     OPEN = "takes pods"
     DELETED = "node deleted"
+
+
+OF_CEPH = {"out": What.OUT, "purge": What.PURGED, "moved": What.MOVED}
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -49,11 +62,31 @@ class Event(Struct, frozen=True, kw_only=True):
     pod: str = ""
 
 
+class Leaving(Struct, frozen=True):
+    """What an operation lets leave its nodes: pods that ask for resources of such names, where any are named; `sick`
+    nodes, which are not cordoned.
+    """
+
+    only: str = ""
+    sick: bool = False
+
+    def empties(self, node: Manifest) -> bool:
+        """Tell whether pods are to leave a node."""
+        taints = [dig(one, "key") for one in sequence(dig(node, "spec", "taints"))]
+        return SICK in taints if self.sick else _closed(node)
+
+    def goes(self, pod: Manifest) -> bool:
+        """Tell whether a pod is to leave its node."""
+        made = [*sequence(dig(pod, "spec", "containers")), *sequence(dig(pod, "spec", "initContainers"))]
+        asked = [name for one in made for name in mapping(dig(one, "resources", "limits"))]
+        return leaves(pod) and (not self.only or any(name.startswith(self.only) for name in asked))
+
+
 class Timeline:
     """Watches a twin until `end`. `made` is what was brought to it."""
 
-    def __init__(self, twin: RunningCluster, made: Iterable[Unit]) -> None:
-        self.twin = twin
+    def __init__(self, twin: RunningCluster, made: Iterable[Unit], leaving: Leaving | None = None) -> None:
+        self.twin, self.leaving = twin, leaving or Leaving()
         self._units = {number_of(one): one.named for one in made}
         self.events: list[Event] = []
         self._begun = monotonic()
@@ -73,6 +106,10 @@ class Timeline:
         for path, look in looks.items():
             threading.Thread(target=self._follow, args=(path, look), daemon=True).start()
 
+    def of_ceph(self, verb: str, host: str, osds: str) -> None:
+        """Take down what Ceph was asked to do with OSDs of a host, or that Rook moved a monitor of it."""
+        self._tell(OF_CEPH[verb], host, more=osds)
+
     def end(self) -> list[Event]:
         """Return what happened until now, in order; without pods of which a budget was asked while they went."""
         with self._lock:
@@ -81,11 +118,16 @@ class Timeline:
             return sorted((one for one in self.events if one not in late), key=lambda one: one.at)
 
     def round(self) -> None:
-        """Ask, as a drain would, which pods of cordoned nodes a budget keeps there. Raises UsageError."""
-        closed = {one["metadata"]["name"] for one in [*self._nodes.values()] if _closed(one)}
+        """Ask, as a drain would, which pods of nodes that are emptied a budget keeps there. Raises UsageError."""
+        closed = {one["metadata"]["name"] for one in [*self._nodes.values()] if self.leaving.empties(one)}
         for pod in [*self._pods.values()]:
             node = str(dig(pod, "spec", "nodeName") or "")
-            if node in closed and leaves(pod) and not self._gang(pod) and (why := eviction_refused(self.twin, pod)):
+            if (
+                node in closed
+                and self.leaving.goes(pod)
+                and not self._gang(pod)
+                and (why := eviction_refused(self.twin, pod))
+            ):
                 self._hold(pod, node, why)
 
     def _hold(self, pod: Manifest, node: str, why: str) -> None:
@@ -108,11 +150,17 @@ class Timeline:
             self._nodes.pop(_uid(one), None)
             self._tell(What.DELETED, name)
             return
+        if _uid(one) not in self._nodes:
+            self._tell(What.JOINED, name, more=borne(one))
         self._nodes[_uid(one)] = one
+        if (tried := _note(one, BURNED_IN)) and tried != _note(before, BURNED_IN):
+            self._tell(What.TRIED, name)
         if _closed(one) != _closed(before):
             self._tell(What.CORDONED if _closed(one) else What.OPEN, name)
         if (old := _version(before)) != (new := _version(one)):
             self._tell(What.UPGRADED, name, more=f"{old} to {new}")
+        if (done := _done(one)) and done != _done(before):
+            self._tell(What.DONE, name, more=done.partition(" ")[0])
 
     def _load(self, kind: str, one: Manifest) -> None:
         before = self._loads.get(_uid(one), one)
@@ -166,13 +214,17 @@ class Timeline:
         else:
             self._pods[_uid(one)] = one
         goes = kind == "DELETED" or "deletionTimestamp" in one["metadata"]
-        if goes and leaves(before) and self._was_closed(before) and not self._gang(before):
+        if goes and of_driver(before) and "deletionTimestamp" not in before["metadata"]:
+            self._tell(What.RENEWED, str(dig(before, "spec", "nodeName") or ""))
+        if goes and self.leaving.goes(before) and self._was_closed(before) and not self._gang(before):
             self._tell(What.GONE, before["spec"]["nodeName"], self._maker(before), pod=before["metadata"]["name"])
             self._pods.pop(_uid(one), None)
 
     def _was_closed(self, pod: Manifest) -> bool:
         return any(
-            _closed(one) for one in [*self._nodes.values()] if one["metadata"]["name"] == pod["spec"]["nodeName"]
+            self.leaving.empties(one)
+            for one in [*self._nodes.values()]
+            if one["metadata"]["name"] == pod["spec"]["nodeName"]
         )
 
     def _gang(self, pod: Manifest) -> bool:
@@ -181,6 +233,9 @@ class Timeline:
         return any((one["namespace"], one["name"]) == (space, name) for one in loads)
 
 
+EVERYWHERE = ("kubernetes.io/", "beta.kubernetes.io/")
+BURNED_IN = "gen.internal/burned-in"
+"""An annotation of a node: when its devices were tried, and were good."""
 STOPPED_FOR = "gen.internal/stopped-for"
 """An annotation of a Workload: the node that it was stopped for."""
 
@@ -197,8 +252,27 @@ def _version(node: Manifest) -> str:
     return str(dig(node, "status", "nodeInfo", "kubeletVersion"))
 
 
+def borne(node: Manifest) -> str:
+    """Return the labels and taints that a node has, but for those that all nodes have."""
+    labels = mapping(node["metadata"].get("labels"))
+    own = [f"{key}={value}" for key, value in sorted(labels.items()) if not key.startswith(EVERYWHERE)]
+    taints = [dig(one, "key") for one in sequence(dig(node, "spec", "taints"))]
+    given = sorted(str(one) for one in taints if not str(one).startswith("node.kubernetes.io/"))
+    return f"labels {', '.join(own) or 'none'}; taints {', '.join(given) or 'none'}"
+
+
+def _note(one: Manifest, name: str) -> str:
+    return str(mapping(one["metadata"].get("annotations")).get(name, ""))
+
+
+def _done(node: Manifest) -> str:
+    """Return what the machine of a node has done that it was asked; nothing where it has not said so."""
+    words, _, how = _note(node, ANSWERED).partition(": ")
+    return words if how == "done" else ""
+
+
 def _by(pod: Manifest) -> str:
-    return str(mapping(pod["metadata"].get("annotations")).get(BY, ""))
+    return _note(pod, BY)
 
 
 def _message(load: Manifest, kind: str) -> str:

@@ -153,7 +153,9 @@ def control_plane(folder: Path, wanted: int = 0) -> Iterator[Plane]:
         start = stack.enter_context
         address = Address(folder, port, tokens, start(services(wanted)))
         store = start(running(folder / "etcd", _etcd(etcd, client, peer), lambda: listens(client)))
-        start(running(folder / "apiserver", _server(server, address, client), lambda: listens(port)))
+        served = start(running(folder / "apiserver", _server(server, address, client), lambda: listens(port)))
+        # It would wait for everybody who watches to end; what it knows is thrown away.
+        stack.callback(served.kill)
         api = Plane(address, store)
         api.wait("the API server is ready", lambda: api.cluster.api.ask(Request(path="/readyz")).good)
         api.cluster.delete(LEASES)  # KWOK would wait for those of the KWOK before it to end
