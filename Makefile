@@ -18,7 +18,7 @@ help:
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
 	@echo 'make test-real  the tests against real programs, such as a kube-apiserver with the real CRDs (built once); minutes'
 	@echo 'make test-twin  queues, rights and syncs on running Kueue, Volcano and Argo CD; as root, some forty minutes'
-	@echo 'make test-frameworks  programs of jobs on PyTorch, JAX and TensorFlow, in the folders that GEN_PYTORCH, ... name'
+	@echo 'make test-frameworks  programs of jobs on JAX and TensorFlow (installed once, 2 GB); on others make test-real runs them'
 	@echo 'make test-argo-server  the server of Argo Workflows, asked by gen workflow (built once, some ten minutes)'
 	@echo 'make test-gateways  the controllers of Gateways on what is rendered (built once, some ten minutes)'
 	@echo 'make soak       10 000 wrong cluster files, and 300 odd ones built by Kustomize; some fifteen minutes'
@@ -53,6 +53,7 @@ test: $(DEVELOP)
 real-programs: $(DEVELOP)
 	$(BIN)/python tools/real.py helm registry mc etcd etcdctl etcdutl age minio kube-apiserver kubeadm external-secrets restic volsync >/dev/null
 	$(BIN)/python tools/containerd_loader.py >/dev/null
+	$(BIN)/python tools/frameworks.py ray >/dev/null
 	$(BIN)/python tools/sources.py mpi-operator gateway-api >/dev/null
 
 twin-programs: real-programs
@@ -69,8 +70,9 @@ test-real: real-programs
 test-twin: twin-programs
 	$(BIN)/python tools/twins.py
 
-# Not among what CI runs: the frameworks are many times as large as all else.
+# Not among what CI runs: these frameworks are many times as large as all else.
 test-frameworks: $(DEVELOP)
+	$(BIN)/python tools/frameworks.py jax tensorflow >/dev/null
 	$(BIN)/python -m pytest -q -m frameworks
 
 # Not among what CI runs: the two controllers are long to build.

@@ -128,13 +128,10 @@ EXPORTERS = {
                 for name in ("used", "total")
             ),
             *(
-                (f"minio_s3_requests_{name}total", 'api="getobject",server="minio-0:9000",type="s3"', "@")
+                (f"minio_s3_requests_{name}total", 'api="getobject",server="minio-0:9000"', "@")
                 for name in ("", "4xx_errors_", "5xx_errors_")
             ),
-            *(
-                (f"minio_s3_traffic_{name}_bytes", 'server="minio-0:9000",type="s3"', "@")
-                for name in ("received", "sent")
-            ),
+            *((f"minio_s3_traffic_{name}_bytes", 'server="minio-0:9000"', "@") for name in ("received", "sent")),
         ),
         {"namespace": "minio", "job": "minio"},
     ),

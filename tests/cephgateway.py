@@ -1,6 +1,6 @@
 """A real Ceph on loopback: a monitor, an OSD that keeps all in memory, and the object gateway, without root's help.
 
-Debian: ceph-mon, ceph-osd and radosgw (Ceph 16). It has no manager: nothing here reads statistics.
+Debian: ceph-mon, ceph-osd and radosgw (Ceph 16). It has no manager, unless a test begins one.
 """
 
 import contextlib

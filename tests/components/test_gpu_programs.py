@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from acceptanceoutputs import judging
-from torchpods import python, run
+from frameworkhomes import home as python_with
+from torchpods import run
 
 from generator.components.acceptance.templates import programs
 
@@ -76,14 +77,14 @@ def test_what_nvidia_smi_counts_is_told_though_no_program_runs(tmp_path: Path) -
     assert (first["error"], second["error"]) == ("OSError: fell off the bus",) * 2
 
 
-@pytest.mark.frameworks
+@pytest.mark.real
 def test_gpus_that_count_right_come_to_the_same_sums(tmp_path: Path) -> None:
-    first, second = burn(tmp_path, python())
+    first, second = burn(tmp_path, python_with("pytorch", tmp_path))
     assert first["digest"] == second["digest"]
     assert [(one["different"], one["flipped"], one["products"] > 0) for one in (first, second)] == [(0, 0, True)] * 2
 
 
-@pytest.mark.frameworks
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("change", "key"),
     [
@@ -92,21 +93,21 @@ def test_gpus_that_count_right_come_to_the_same_sums(tmp_path: Path) -> None:
     ],
 )
 def test_a_number_that_changed_is_counted(tmp_path: Path, change: tuple[str, str], key: str) -> None:
-    first, _ = burn(tmp_path, python(), change)
+    first, _ = burn(tmp_path, python_with("pytorch", tmp_path), change)
     assert first[key] > 0
 
 
-@pytest.mark.frameworks
+@pytest.mark.real
 def test_a_process_that_ends_stops_no_other(tmp_path: Path) -> None:
     change = (
         "    chunks = filled",
         '    if index:\n        raise RuntimeError("CUDA error: ECC")\n    chunks = filled',
     )
-    first, second = burn(tmp_path, python(), change)
+    first, second = burn(tmp_path, python_with("pytorch", tmp_path), change)
     assert (first["different"], second["error"]) == (0, "RuntimeError: CUDA error: ECC")
 
 
-@pytest.mark.frameworks
+@pytest.mark.real
 def test_two_pods_train_and_go_on_from_their_checkpoints(step: Any, tmp_path: Path) -> None:
     codes, said = run(tmp_path, "training.sh")
     assert codes == [0, 0], said
@@ -115,14 +116,14 @@ def test_two_pods_train_and_go_on_from_their_checkpoints(step: Any, tmp_path: Pa
     assert figures["training on 2 GPUs"]["training-samples"] > 0
 
 
-@pytest.mark.frameworks
+@pytest.mark.real
 def test_a_pod_that_does_not_read_its_checkpoint_is_found(step: Any, tmp_path: Path) -> None:
     _, said = run(tmp_path, "training.sh", change=('model.load_state_dict(saved["model"])', "pass"))
     wrong = judged(step, "training", said)[1]
     assert any("has another loss than most after it went on" in one for one in wrong), wrong
 
 
-@pytest.mark.frameworks
+@pytest.mark.real
 def test_two_pods_answer_requests(step: Any, tmp_path: Path) -> None:
     codes, said = run(tmp_path, "torch.sh", "inference.py")
     assert codes == [0, 0], said

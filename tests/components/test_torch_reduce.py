@@ -9,7 +9,7 @@ from torchpods import run
 
 from generator.components.acceptance.templates import scripts
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.real
 
 
 def pods(folder: Path, change: tuple[str, str] = ("", ""), **more: str) -> tuple[list[int], list[str]]:

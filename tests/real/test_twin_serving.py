@@ -1,4 +1,6 @@
-"""A Triton of a team on `gpu-serving`: Kubernetes' own autoscaler makes replicas, and Kueue lets each of them in."""
+"""A team's Triton on `gpu-serving`, and its service without GPUs: Kubernetes' own autoscaler makes replicas, and Kueue
+lets each of them in.
+"""
 
 import time
 from collections.abc import Iterator
@@ -7,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from generator.workloads import workload
+from generator.workloads.server import BUSY, Server, server
 from generator.workloads.wanted import Serving, Wanted
 
 if TYPE_CHECKING:
@@ -44,20 +47,24 @@ def search(serving: "Twin") -> Iterator["Member"]:
     yield serving.member("search")
     for path in (SCALERS, "/apis/policy/v1/namespaces/search/poddisruptionbudgets"):
         serving.api.request("DELETE", path)
-    for name in ("asr", "bulk"):
+    for name in ("asr", "bulk", "tagger"):
         serving.api.request("DELETE", f"/api/v1/namespaces/search/services/{name}")
     serving.clean()
 
 
 def submit(search: "Member", name: str, *, least: int = 1, most: int) -> None:
-    """Write the service and make it as a member of the team. Only the times that the autoscaler waits are shorter: ten
+    """Write a Triton and make it as a member of the team. Only the times that the autoscaler waits are shorter: ten
     minutes without load are a test of patience.
     """
     from reference import load
 
     asked = Serving(models="s3://models/asr", least=least, most=most, credentials="keys")
     wanted = Wanted(name=name, team="search", pool="l4", gpus=1, image="example.org/triton:26.07", serving=asked)
-    manifests = workload(load("gpu-serving"), "triton", wanted).manifests
+    made(search, workload(load("gpu-serving"), "triton", wanted).manifests)
+
+
+def made(search: "Member", manifests: list[dict[str, Any]]) -> None:
+    """Make a service, whose autoscaler waits for nothing."""
     for manifest in manifests:
         if manifest["kind"] == "HorizontalPodAutoscaler":
             for each in manifest["spec"]["behavior"].values():
@@ -66,12 +73,12 @@ def submit(search: "Member", name: str, *, least: int = 1, most: int) -> None:
         assert search.submit(manifest) == (201, ""), manifest["kind"]
 
 
-def status(search: "Member") -> Any:
-    return search.api.get(f"{SCALERS}/asr")["status"]
+def status(search: "Member", name: str = "asr") -> Any:
+    return search.api.get(f"{SCALERS}/{name}")["status"]
 
 
-def told(search: "Member") -> dict[str, str]:
-    return {one["type"]: one["reason"] for one in status(search).get("conditions") or []}
+def told(search: "Member", name: str = "asr") -> dict[str, str]:
+    return {one["type"]: one["reason"] for one in status(search, name).get("conditions") or []}
 
 
 def test_replicas_follow_how_long_requests_wait(serving: "Twin", waits: "Fed", search: "Member") -> None:
@@ -89,6 +96,27 @@ def test_replicas_follow_how_long_requests_wait(serving: "Twin", waits: "Fed", s
     assert len(search.workloads()) == 3
     assert told(search)["ScalingLimited"] == "TooManyReplicas"
     waits.values[WAITS] = "0"
+    eventually("one replica", lambda: search.running() == 1, PATIENCE)
+    eventually("its quota is given back", lambda: len(search.workloads()) == 1)
+
+
+def test_replicas_without_gpus_follow_how_many_cpus_they_use(serving: "Twin", waits: "Fed", search: "Member") -> None:
+    from reference import load
+    from twin.team import eventually
+
+    cpus = 4
+    asked = Server(name="tagger", team="search", image="example.org/x:1", port=8080, least=1, most=3, cpus=cpus)
+    waits.cpu = f"{cpus * BUSY * 10}m"  # as much as is wanted
+    made(search, server(load("gpu-serving"), asked)[0])
+    eventually("a replica runs", lambda: search.running() == 1, PATIENCE)
+    eventually("it is looked at", lambda: told(search, "tagger").get("ScalingActive") == "ValidMetricFound", PATIENCE)
+    assert search.running() == 1
+    waits.cpu = f"{cpus}"
+    eventually("three replicas", lambda: search.running() == 3, PATIENCE)
+    assert search.nodes() <= set(serving.pool("storage"))
+    assert len(search.workloads()) == 3
+    assert all(_admitted(one) for one in search.workloads())
+    waits.cpu = "100m"
     eventually("one replica", lambda: search.running() == 1, PATIENCE)
     eventually("its quota is given back", lambda: len(search.workloads()) == 1)
 

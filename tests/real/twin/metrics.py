@@ -1,6 +1,7 @@
 """The API of custom metrics, as prometheus-adapter serves it, with values that a test says.
 
-It stands where the adapter's Service leads: the API server itself speaks to it, and the autoscaler through that.
+It stands where the adapter's Service leads: the API server itself speaks to it, and the autoscaler through that. At the
+same place it tells what pods use, as metrics-server does.
 """
 
 import contextlib
@@ -20,30 +21,48 @@ from twin.plane import Plane
 Object = dict[str, Any]
 NAME = "prometheus-adapter"
 VERSION = f"{GROUP}/v1beta1"
+USED, USED_SERVICE = "metrics.k8s.io/v1beta1", "v1beta1.metrics.k8s.io"
+ASKED_USE = re.compile(rf"/apis/{USED}/namespaces/(?P<space>[^/]+)/pods")
 ASKED = re.compile(rf"/apis/{VERSION}/namespaces/(?P<space>[^/]+)/pods/\*/(?P<metric>[^/]+)")
 
 
 class Fed:
-    """What the metrics are: the same for each pod that runs. `asked` counts how often an autoscaler asked for one."""
+    """What the metrics are: the same for each pod that runs. `asked` counts how often an autoscaler asked for one. Each
+    container uses `cpu`, and nothing is known of it while that is empty.
+    """
 
     def __init__(self, api: Plane) -> None:
-        self.api, self.values, self.asked = api, dict[str, str](), dict[str, int]()
+        self.api, self.values, self.asked, self.cpu = api, dict[str, str](), dict[str, int](), ""
 
     def list_of(self, space: str, metric: str, selector: str) -> Object | None:
         """Return the values of a metric of the pods that are selected, None where it is not served."""
         if metric not in {one.name for one in METRICS}:
             return None
         self.asked[metric] = self.asked.get(metric, 0) + 1
-        found = self.api.real.cluster.get(f"/api/v1/namespaces/{space}/pods?labelSelector={selector}") or {}
-        running = [one for one in found.get("items", []) if one["status"].get("phase") == "Running"]
-        items = [self._value(space, one["metadata"]["name"], metric) for one in running if metric in self.values]
+        running = self._running(space, selector) if metric in self.values else []
+        items = [self._value(space, one["metadata"]["name"], metric) for one in running]
         return {"kind": "MetricValueList", "apiVersion": VERSION, "metadata": {}, "items": items}
+
+    def used(self, space: str, selector: str) -> Object:
+        """Return what the pods that are selected use."""
+        items = [self._used(one) for one in self._running(space, selector)] if self.cpu else []
+        return {"kind": "PodMetricsList", "apiVersion": USED, "metadata": {}, "items": items}
+
+    def _running(self, space: str, selector: str) -> list[Object]:
+        found = self.api.real.cluster.get(f"/api/v1/namespaces/{space}/pods?labelSelector={selector}") or {}
+        return [one for one in found.get("items", []) if one["status"].get("phase") == "Running"]
+
+    def _used(self, pod: Object) -> Object:
+        use = {"cpu": self.cpu, "memory": "1Gi"}
+        metadata = {key: pod["metadata"][key] for key in ("name", "namespace", "labels")}
+        containers = [{"name": one["name"], "usage": use} for one in pod["spec"]["containers"]]
+        return {"metadata": metadata, "timestamp": _now(), "window": "15s", "containers": containers}
 
     def _value(self, space: str, pod: str, metric: str) -> Object:
         return {
             "describedObject": {"kind": "Pod", "namespace": space, "name": pod, "apiVersion": "/v1"},
             "metricName": metric,
-            "timestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "timestamp": _now(),
             "value": self.values[metric],
             "selector": None,
         }
@@ -55,9 +74,24 @@ class Fed:
             resource = {"singularName": "", "namespaced": True, "kind": "MetricValueList", "verbs": ["get"]}
             resources = [resource | {"name": f"pods/{one.name}"} for one in METRICS]
             return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": VERSION, "resources": resources}
+        if parts.path == f"/apis/{USED}":
+            pods = {
+                "name": "pods",
+                "singularName": "",
+                "namespaced": True,
+                "kind": "PodMetrics",
+                "verbs": ["get", "list"],
+            }
+            return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": USED, "resources": [pods]}
+        selector = quote(parse_qs(parts.query).get("labelSelector", [""])[0], safe="")
+        if use := ASKED_USE.fullmatch(parts.path):
+            return self.used(use["space"], selector)
         asked = ASKED.fullmatch(unquote(parts.path))
-        (selector,) = parse_qs(parts.query).get("labelSelector", [""])
-        return self.list_of(asked["space"], asked["metric"], quote(selector, safe="")) if asked else None
+        return self.list_of(asked["space"], asked["metric"], selector) if asked else None
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @contextlib.contextmanager
@@ -72,13 +106,14 @@ def fed(api: Plane) -> Iterator[Fed]:
     context.load_cert_chain(api.address.certificate, api.address.key)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    for one in (endpoints(), api_service()):
+    for one in (endpoints(), api_service(API_SERVICE), api_service(USED_SERVICE)):
         api.apply(one)
     try:
-        api.wait("custom metrics are served", lambda: available(api))
+        api.wait("metrics are served", lambda: available(api, API_SERVICE) and available(api, USED_SERVICE))
         yield made
     finally:
-        api.request("DELETE", f"/apis/apiregistration.k8s.io/v1/apiservices/{API_SERVICE}")
+        for name in (API_SERVICE, USED_SERVICE):
+            api.request("DELETE", f"/apis/apiregistration.k8s.io/v1/apiservices/{name}")
         server.shutdown()
         server.server_close()
 
@@ -128,21 +163,22 @@ def endpoints() -> Object:
     }
 
 
-def api_service() -> Object:
+def api_service(name: str) -> Object:
+    version, _, group = name.partition(".")
     spec = {
-        "group": GROUP,
-        "version": "v1beta1",
+        "group": group,
+        "version": version,
         "service": {"name": NAME, "namespace": NAMESPACE},
         "insecureSkipTLSVerify": True,
         "groupPriorityMinimum": 100,
         "versionPriority": 100,
     }
     kind = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService"}
-    return kind | {"metadata": {"name": API_SERVICE}, "spec": spec}
+    return kind | {"metadata": {"name": name}, "spec": spec}
 
 
-def available(api: Plane) -> bool:
+def available(api: Plane, name: str) -> bool:
     """Tell whether the API server has reached it."""
-    found = api.get(f"/apis/apiregistration.k8s.io/v1/apiservices/{API_SERVICE}") or {}
+    found = api.get(f"/apis/apiregistration.k8s.io/v1/apiservices/{name}") or {}
     conditions = found.get("status", {}).get("conditions") or []
     return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
