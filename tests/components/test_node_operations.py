@@ -1,5 +1,6 @@
 """Operations on nodes: what their steps are told, what they may, and what the burn-in finds."""
 
+import importlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from gitops_schemas import problems
 from msgspec import structs
+from nodeshelf import imported as imported_scripts
 from reference import without_backups, without_operations
 
 from generator.components.node_operations import DEFINITION, node_operations
@@ -45,6 +47,7 @@ from generator.components.node_operations.templates import (
     upgrade,
 )
 from generator.components.static import read_text
+from generator.model.base import is_label
 from generator.model.cluster import Cluster
 
 TEMPLATES = {
@@ -270,6 +273,19 @@ def test_who_goes_over_all_nodes_stays_on_the_control_plane_where_it_can(name: s
 def test_the_namespace_is_restricted(ml50: Cluster) -> None:
     (namespace,) = node_operations(ml50).namespaces
     assert (namespace.name, namespace.security) == (NAMESPACE, "restricted")
+
+
+def test_jobs_bear_names_of_nodes_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = imported_scripts(tmp_path, monkeypatch)
+    next(shelf)
+    short = importlib.import_module("api").short_name
+    assert [short(one) for one in ("gpu-01", "g" * 46)] == ["gpu-01", "g" * 46]
+    long = ["g" * 47, "g" * 63, "gpu-01.rack-1.example.org", "gpu-01.rack-1.example.com", "a" * 36 + ".b"]
+    names = [f"burn-in-nccl-2-{short(one)}-0" for one in long]
+    assert [one for one in names if not is_label(one)] == []
+    assert len({*names}) == len(long)
+    assert short("gpu-01.rack-1.example.org").startswith("gpu-01-rack-1-example-org-")
+    next(shelf, None)
 
 
 def test_scripts_pass_the_linter(tmp_path: Path) -> None:

@@ -198,6 +198,7 @@ class Steps:
             "ACCOUNT": str(self.folder / OPERATIONS[operation]),
             "NODE": node,
             "RUN": f"{OPERATIONS[operation]}-x7k2p",
+            "RUN_UID": "x7k2p",
             "STATUS": "Succeeded",
             "POOLS": "",
             "LEAVE": "",

@@ -105,6 +105,13 @@ def burn_in(disks: int = 2, **container: Any) -> Object:
     return job
 
 
+def at(job: Object, name: str, node: str) -> Object:
+    """Give a burn-in another name and another node."""
+    job["metadata"]["name"] = name
+    job["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": node}
+    return job
+
+
 def nccl(*nodes: str, **container: Any) -> Object:
     job = copy.deepcopy(burn_in_nccl_job())
     job["metadata"]["name"] = f"burn-in-nccl-{len(nodes)}-{nodes[0]}"
@@ -153,6 +160,8 @@ def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> Non
             assert server.create(burn_in(disks), by=account(who)) == (201, "")
         for nodes in (("gpu-01",), ("gpu-01", "gpu-02")):
             assert server.create(nccl(*nodes), by=account(who)) == (201, "")
+    for name in ("burn-in-gpu-01-rack-1-example-org-0a1b2c3d", "burn-in-gpu-01.rack-1.example.org"):
+        assert server.create(at(burn_in(), name, "gpu-01.rack-1.example.org"), by=account(EXPANSION)) == (201, "")
     notes = {REPLACEMENT: {"osds": "{}", "uid": "", "machine": ""}, OSD_REPLACEMENT: {"osd-7": "{}"}}
     for who, data in (notes | {DRIVE_REPLACEMENT: {"drive": "0", "server": "", "healing": ""}}).items():
         assert server.create(note(who, **data), by=account(who)) == (201, "")
@@ -296,6 +305,12 @@ def test_nothing_else_is_a_job_of_an_operation(server: "ApiServer", ml50: Cluste
         if status != 422 or "ValidatingAdmissionPolicy" not in message:
             taken[name] = (status, message)
     assert taken == {}
+
+
+def test_a_burn_in_is_on_the_node_that_its_name_says(server: "ApiServer") -> None:
+    for name in ("burn-in-gpu-01", "burn-in-gpu-r1-01-0a1b2c3", "ask-0a1b2c3d"):
+        status, message = server.create(at(burn_in(), name, "gpu-r1-01"), by=account(EXPANSION))
+        assert (status, "ValidatingAdmissionPolicy" in message) == (422, True), message
 
 
 def test_gpus_are_tried_together_on_the_nodes_that_the_name_says(server: "ApiServer") -> None:

@@ -282,6 +282,29 @@ def test_a_step_that_was_killed_is_gone_on_with(steps: Steps, new: str) -> None:
     assert "were tried at" in steps.good("expansion", "burn-in", new)
 
 
+def test_what_another_run_found_is_found_again(steps: Steps, new: str) -> None:
+    """Somebody may have changed a part of the machine since: a Job that ended well counts in its own run alone."""
+    steps.join(new)
+    steps.good("expansion", "join", new)
+    for number in range(2):
+        steps.disk(new, number)
+    killed = steps.begin("expansion", "burn-in", new)
+    running(steps, f"burn-in-{new}", 1)
+    killed.kill()
+    killed.communicate()
+    finish(steps, "twin.test/complete", "")
+    steps.api.wait("it was good", lambda: steps.api.get(JOB)["status"].get("succeeded"))
+    first = steps.api.get(JOB)["metadata"]["uid"]
+    again = steps.begin("expansion", "burn-in", new, RUN_UID="another")
+    steps.api.wait(
+        "another one", lambda: (steps.api.get(JOB) or {"metadata": {"uid": first}})["metadata"]["uid"] != first
+    )
+    for number in range(2):
+        steps.disk(new, number)
+    finish(steps, "twin.test/complete")
+    ended(again)
+
+
 def taken_in(steps: Steps, new: str, do: Callable[[str], object]) -> "Object":
     """Take a machine in; what its Node then bears, but for times."""
     do("preflight")

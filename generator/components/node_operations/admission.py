@@ -143,12 +143,14 @@ def burn_in(cluster: Cluster) -> Manifest:
         "resources": {"requests": {**container["resources"]["requests"], "memory": memory}, "limits": limits},
         "volumeMounts": Cel(f"{_MAIN}.volumeMounts"),
     }
-    node = {"kubernetes.io/hostname": Cel("object.metadata.name.substring(8)")}
+    name = f"{_POD}.nodeSelector['kubernetes.io/hostname']"
+    node = {"kubernetes.io/hostname": Cel(name)}
     pod = {**spec, "nodeSelector": node, "containers": [{**container, **filled}], "volumes": Cel(f"{_POD}.volumes")}
     place = {"name": Cel("m.name"), "mountPath": Cel("'/disks/' + m.name.substring(5)")}
     rules = [
         of_repository(f"{_MAIN}.image", at_mirror(IMAGE, cluster.site.images)),
         _LIMITS,
+        _named("'burn-in-'", name),
         f"{memory}.matches('^[0-9]+Gi$')",
         f"{_POD}.volumes.all(v, v == {literal(of_volume(scripts))} || {_disk(cluster)})",
         f"{_MAIN}.volumeMounts.all(m, m == {literal(mount)} || {_DISK.format('m')} && m == {literal(place)})",
@@ -182,10 +184,16 @@ def burn_in_nccl(image: str) -> Manifest:
         _LIMITS,
         f"{_MAIN}.resources.limits.memory == {literal(container['resources']['limits']['memory'])}",
         f"{count} in [1, 2]",
-        f"object.metadata.name == 'burn-in-nccl-' + string({count}) + '-' + {names}[0]",
+        _named(f"'burn-in-nccl-' + string({count}) + '-'", f"{names}[0]"),
     ]
     tried = f"object.metadata.?labels.orValue({{}}) == {literal(job['metadata']['labels'])}"
     return _shape("gen-burn-in-nccl", NAMESPACE, of_any, pod, rules, together=tried)
+
+
+def _named(prefix: str, node: str) -> str:
+    """Return that a Job is named for its node: by a digest where a label would not bear the name (`short_name`)."""
+    whole, name = f"{prefix} + {node}", "object.metadata.name"
+    return f"{name} == {whole} || {name}.startsWith({prefix}) && {name}.matches('-[0-9a-f]{{8}}$')"
 
 
 def _disk(cluster: Cluster) -> str:

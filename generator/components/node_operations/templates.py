@@ -223,5 +223,6 @@ def told_parameters(names: list[str]) -> list[Manifest]:
 def _known(step: str) -> list[Manifest]:
     """Return what Argo tells of the run; how it ended, only where it has."""
     own: Manifest = {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
-    known: list[Manifest] = [{"name": "RUN", "value": "{{workflow.name}}"}, {"name": "TOLD", "value": TOLD}, own]
+    run = [{"name": "RUN", "value": "{{workflow.name}}"}, {"name": "RUN_UID", "value": "{{workflow.uid}}"}]
+    known: list[Manifest] = [*run, {"name": "TOLD", "value": TOLD}, own]
     return [*known, {"name": "STATUS", "value": "{{workflow.status}}"}] if step == "report" else known
