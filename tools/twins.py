@@ -75,6 +75,7 @@ GROUPS = (
     Group(180, ("test_minio_replacement",)),
     Group(180, ("test_live_volumes",)),
     Group(150, ("test_live_init",)),
+    Group(120, ("test_minio_expansion",)),
     Group(120, ("test_images_pulled",)),
     Group(120, ("test_twin_gpu_care",)),
     Group(120, ("test_twin_acceptance",)),

@@ -25,6 +25,7 @@ from generator.components.node_operations.names import (
     EXPANSION,
     LEASES,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -40,6 +41,7 @@ from generator.components.node_operations.templates import (
     driver_upgrade,
     expansion,
     maintenance,
+    minio_expansion,
     osd_replacement,
     removal,
     replacement,
@@ -56,12 +58,14 @@ TEMPLATES = {
     REPLACEMENT: replacement(),
     OSD_REPLACEMENT: osd_replacement(),
     DRIVE_REPLACEMENT: drive_replacement(),
+    MINIO_EXPANSION: minio_expansion(),
     UPGRADE: upgrade(),
     MAINTENANCE: maintenance(),
     DRIVER_UPGRADE: driver_upgrade(),
 }
 OF_ALL_NODES = (UPGRADE, MAINTENANCE, DRIVER_UPGRADE)
-OF_ONE_NODE = [name for name in TEMPLATES if name not in OF_ALL_NODES]
+OF_NO_NODE = (MINIO_EXPANSION,)
+OF_ONE_NODE = [name for name in TEMPLATES if name not in (*OF_ALL_NODES, *OF_NO_NODE)]
 IMPORTED = re.compile(r"^(?:from (\w+) import|import (\w+)$)", re.MULTILINE)
 
 
@@ -243,7 +247,7 @@ def test_no_operation_may_change_the_scripts_of_others(ml50: Cluster) -> None:
     here = [one for one in roles if one["metadata"].get("namespace", NAMESPACE) == NAMESPACE]
     rules = [rule for one in here for rule in one["rules"] if "configmaps" in rule.get("resources", ())]
     changing = [rule for rule in rules if {"delete", "patch", "update"} & {*rule["verbs"]}]
-    assert len(changing) == 3
+    assert len(changing) == 4
     names = {name for rule in changing for name in rule["resourceNames"]}
     assert {"node-replacement-gpu-01", "osd-replacement-cpu-27", "drive-replacement-nas-2"} <= names
     assert not names & {one["metadata"]["name"] for one in (scripts(), *config_maps(ml50), upgrade_facts(ml50))}
@@ -278,7 +282,7 @@ def test_the_namespace_is_restricted(ml50: Cluster) -> None:
 def test_jobs_bear_names_of_nodes_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = imported_scripts(tmp_path, monkeypatch)
     next(shelf)
-    short = importlib.import_module("api").short_name
+    short = importlib.import_module("naming").short_name
     assert [short(one) for one in ("gpu-01", "g" * 46)] == ["gpu-01", "g" * 46]
     long = ["g" * 47, "g" * 63, "gpu-01.rack-1.example.org", "gpu-01.rack-1.example.com", "a" * 36 + ".b"]
     names = [f"burn-in-nccl-2-{short(one)}-0" for one in long]

@@ -16,6 +16,7 @@ from generator.components.node_operations.templates import (
     driver_upgrade,
     expansion,
     maintenance,
+    minio_expansion,
     osd_replacement,
     removal,
     replacement,
@@ -36,7 +37,7 @@ def node_operations(cluster: Cluster) -> Component:
     ceph = ("ceph-cluster",) if cluster.storage.ceph else ()
     objects = ("minio",) if cluster.storage.objects else ()
     of_ceph = (osd_replacement(),) if cluster.storage.ceph else ()
-    of_minio = (drive_replacement(),) if cluster.storage.objects else ()
+    of_minio = (drive_replacement(), minio_expansion()) if cluster.storage.objects else ()
     of_gpus = (driver_upgrade(),) if gpu_operator.DEFINITION.wanted(cluster) else ()
     of_machines = (expansion(), removal(), replacement(), upgrade(), maintenance())
     templates = (scripts(), *of_machines, *of_gpus, *of_ceph, *of_minio)
@@ -78,7 +79,8 @@ DEFINITION = Definition(
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "
     "changes machines and disks by `node-replacement`, `osd-replacement` and `drive-replacement`: "
-    "[operations.md](operations.md#adding-a-node). Upgrades Kubernetes by `kubernetes-upgrade`, and "
+    "[operations.md](operations.md#adding-a-node). MinIO gets another pool by `minio-expansion`. "
+    "Upgrades Kubernetes by `kubernetes-upgrade`, and "
     "drivers of GPUs by `driver-upgrade`: [operations.md](operations.md#upgrading-gpu-drivers). Patches, reboots, "
     "changed files and certificates come by `node-maintenance`.",
 )

@@ -16,6 +16,7 @@ from generator.components.node_operations.names import (
     DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -38,7 +39,10 @@ from generator.model.cluster import Cluster
 from generator.model.mirror import at_mirror
 
 ACCOUNTS = f"system:serviceaccount:{NAMESPACE}:"
-ASKING = {ROOK: (REPLACEMENT, OSD_REPLACEMENT), MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, UPGRADE, MAINTENANCE)}
+ASKING = {
+    ROOK: (REPLACEMENT, OSD_REPLACEMENT),
+    MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, MINIO_EXPANSION, UPGRADE, MAINTENANCE),
+}
 """Which operations change something of a storage system, and ask it."""
 JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT, DRIVER_UPGRADE), **ASKING, ROOK: (*ASKING[ROOK], REMOVAL)}
 """Which operations make Jobs in which namespace; node-removal only has Ceph judge whether it has room."""
@@ -48,6 +52,7 @@ NOTES = {
     REPLACEMENT: "^(begun|uid|osds|machine)$",
     OSD_REPLACEMENT: "^(begun|osd-[0-9]+)$",
     DRIVE_REPLACEMENT: "^(begun|drive|server|healing)$",
+    MINIO_EXPANSION: "^(begun|servers)$",
 }
 """What the notes of an operation say."""
 QUESTIONS = (
@@ -89,6 +94,7 @@ def everything() -> Manifest:
     groups = ("batch", "apps", "rbac.authorization.k8s.io", GROUP)
     workflows = ["workflows", "workflows/*", "cronworkflows", "workflowtemplates", "clusterworkflowtemplates"]
     osd = "oldObject.metadata.?labels.?app.orValue('') == 'rook-ceph-osd'"
+    server = "oldObject.metadata.?labels[?'app.kubernetes.io/name'].orValue('') == 'minio'"
     return policy(
         "gen-operations",
         [
@@ -101,7 +107,9 @@ def everything() -> Manifest:
             "variables.job ? variables.makes && (request.operation == 'DELETE'"
             " || request.operation == 'CREATE' && !has(object.metadata.generateName)) : variables.note"
             f" || request.operation == 'DELETE' && request.?namespace.orValue('') == '{ROOK}'"
-            f" && request.resource.resource == 'deployments' && variables.account in {literal(ASKING[ROOK])} && {osd}":
+            f" && request.resource.resource == 'deployments' && variables.account in {literal(ASKING[ROOK])} && {osd}"
+            f" || request.operation == 'DELETE' && request.?namespace.orValue('') == '{MINIO}'"
+            f" && request.resource.resource == 'pods' && variables.account == '{MINIO_EXPANSION}' && {server}":
             "an account of an operation makes and deletes the Jobs and notes of its steps, and nothing else",
             f"request.operation == 'DELETE' || {only('object.metadata', _METADATA)}":
             "what an operation makes has no annotations, owners or finalizers",

@@ -9,6 +9,7 @@ from generator.components.node_operations.names import (
     DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -26,9 +27,10 @@ IMAGE = "docker.io/library/python:3.12.12-slim-bookworm"
 FILES = (
     "admitted.py", "api.py", "asking.py", "burn_in.py", "burn_in_nccl.py", "ceph.py", "daemons.py", "draining.py",
     "drive_replacement.py", "driver_upgrade.py", "drivers.py", "drives.py", "expansion.py", "fencing.py", "jobs.py",
-    "likeness.py", "maintaining.py", "maintenance.py", "members.py", "offering.py", "osd_replacement.py", "osds.py",
-    "placing.py", "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "rounds.py",
-    "standing.py", "stores.py", "together.py", "trying.py", "upgrade.py", "upgrading.py", "versions.py", "walks.py",
+    "likeness.py", "maintaining.py", "maintenance.py", "members.py", "minio_expansion.py", "naming.py",
+    "offering.py", "osd_replacement.py", "osds.py", "placing.py", "planning.py", "reaching.py", "records.py",
+    "removal.py", "replacement.py", "rounds.py", "standing.py", "stores.py", "together.py", "trying.py",
+    "upgrade.py", "upgrading.py", "versions.py", "walks.py",
 )  # fmt: skip
 OF_ACCEPTANCE = ("nccl_output.py.txt", "processes.py.txt", "torch.sh", "torch_reduce.py.txt")
 """What burn-ins have of acceptance: its all-reduce, and who reads what that says."""
@@ -117,6 +119,12 @@ def osd_replacement() -> Manifest:
 def drive_replacement() -> Manifest:
     """Return the template that changes a drive of MinIO."""
     return _template("drive-replacement.yaml", DRIVE_REPLACEMENT, "drive_replacement.py", other_nodes())
+
+
+@cache
+def minio_expansion() -> Manifest:
+    """Return the template that brings MinIO to the server pools of the file."""
+    return _template("minio-expansion.yaml", MINIO_EXPANSION, "minio_expansion.py", {})
 
 
 @cache
