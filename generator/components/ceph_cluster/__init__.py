@@ -107,7 +107,7 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
     """
     rotation = (
         "by a commit: `keys: {{{}: {}}}` below `storage.ceph` of clusters/"
-        f"{cluster.name}/cluster.yaml; then as docs/operations.md, \"Ceph's own keys\", says"
+        f'{cluster.name}/cluster.yaml; then as docs/operations.md, "Ceph\'s own keys", says'
     )
     monitors = ("ceph-secret", "ceph-username", "fsid", "mon-secret")
     yield Secret(
@@ -141,7 +141,8 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
             yield structs.replace(made(store_secret(store, reader), keys, rotate, "workflows"), turn=turn)
             # Rook deletes no user that has buckets.
             rotate = f"remove the buckets that were restored, then {rotate}"
-            yield made(store_secret(store, restorer(store)), keys, rotate, "workflows")
+            turn = Turn(way="user", user=f"{USERS}/{restorer(store)}", still="a restore that is under way")
+            yield structs.replace(made(store_secret(store, restorer(store)), keys, rotate, "workflows"), turn=turn)
 
 
 def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str = "ceph-cluster") -> Secret:
