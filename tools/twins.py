@@ -46,9 +46,9 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group(780, ("test_live_workflows",)),
+    Group(780, ("test_live_disks", "test_live_nodes")),
     Group(600, ("test_whole",)),
     Group(600, ("test_live_sync",)),
-    Group(600, ("test_live_nodes",)),
     Group(530, ("test_rehearse_argocd",)),
     Group(440, ("test_twin", "test_twin_attacks", "test_twin_without_kueue")),
     Group(420, ("test_live_bootstrap",)),

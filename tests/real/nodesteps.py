@@ -369,6 +369,13 @@ def granted(cluster: Cluster, *names: str) -> Iterator[tuple[str, str, str, str,
                     yield name, verb, rule.get("apiGroups", [""])[0], resource, space
 
 
+def expects(steps: Steps, pool: str, node: str, **facts: object) -> None:
+    """Let the file say something else of a node."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/nodes-{pool}"
+    said = json.loads(steps.api.get(path)["data"][node])
+    steps.patch(path, {"data": {node: json.dumps(said | facts)}})
+
+
 def cordoned(steps: Steps, name: str) -> bool:
     return bool(steps.node(name)["spec"].get("unschedulable"))
 

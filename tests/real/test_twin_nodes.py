@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cephplayed import Ceph, Osd, answering
+from cephplayed import IMAGE, Ceph, Osd, answering
 from nodesite import audited
 from nodesteps import NODES, Steps, cordoned, etcd, notes, of_parts, silent, unused
 from reference import ROOT, load
@@ -371,7 +371,7 @@ def test_ceph_gets_a_host_only_when_it_is_whole_and_until_it_is_again(steps: Ste
     assert "12 OSDs run on cpu-28" in steps.good("expansion", "storage", host)
     metadata = {"name": "rook-ceph-default", "namespace": ROOK}
     steps.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image="docker.io/rook/ceph:v1.20.6")
+    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image=IMAGE)
     with answering(steps, Ceph({number: Osd("aaa", host) for number in range(12)}, size=5)):
         refused = steps.refused("removal", "preflight", host)
     assert "cpu-28 holds 12 OSDs (rook-ceph-osd-0, rook-ceph-osd-1, rook-ceph-osd-10, ...): take them out" in refused
