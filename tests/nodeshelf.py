@@ -20,7 +20,7 @@ def imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     told = dict.fromkeys(("STORAGE_SECONDS", "DRAIN_SECONDS", "PLACE_SECONDS"), "0.2")
     told |= {"MOMENT": "0.01", "AWAY": "0.2", "GANG_SECONDS": "0", "NODE_SECONDS": "3600", "CONTROL_PLANE_OUTAGE": "no"}
     told |= {"ACTION": "patch", "FRESH_HOURS": "72", "CERTIFICATE_DAYS": "90"}
-    for name, value in (told | {"RUN": "kubernetes-upgrade-x7k2p"}).items():
+    for name, value in (told | {"RUN": "kubernetes-upgrade-x7k2p", "RUN_UID": "x7k2p"}).items():
         monkeypatch.setenv(name, value)
     yield
     for name in FILES:

@@ -46,9 +46,9 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group(860, ("test_live_workflows",)),
+    Group(780, ("test_live_disks", "test_live_nodes")),
     Group(600, ("test_whole",)),
     Group(600, ("test_live_sync",)),
-    Group(600, ("test_live_nodes",)),
     Group(530, ("test_rehearse_argocd",)),
     Group(440, ("test_twin", "test_twin_attacks", "test_twin_without_kueue")),
     Group(420, ("test_live_bootstrap",)),
@@ -78,6 +78,7 @@ GROUPS = (
     Group(160, ("test_rehearse_reference",)),
     Group(150, ("test_live_init",)),
     Group(150, ("test_simulate_operations",)),
+    Group(120, ("test_minio_expansion",)),
     Group(120, ("test_images_pulled",)),
     Group(120, ("test_twin_gpu_care",)),
     Group(120, ("test_twin_acceptance",)),

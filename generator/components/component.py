@@ -79,7 +79,8 @@ class Computed(Struct, frozen=True, kw_only=True):
 class Turn(Struct, frozen=True, kw_only=True):
     """How `gen secret rotate` gives a Secret another value, where a person need not do it by the words of `rotate`.
 
-    `way`: its values are replaced, or it is emptied, and who made them fills it, or it is deleted, and made again.
+    `way`: its values are replaced, or it is emptied, and who made them fills it, or it is deleted, and made again, or
+    the `user` of an object store whose keys it has, a path, is given others through Rook.
     `keeps` are keys whose values stay. `deletes` is the path of what is deleted in its place, `job` the CronJob of
     its namespace that makes it; `signs` are Secrets there that it signs. `former` says in which other key the value
     of a key stays while both count; without one the former ends as soon as the new one is known. With `handed` one
@@ -92,7 +93,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     does not go on between its first step and its last, empty for nothing.
     """
 
-    way: Literal["replace", "empty", "delete"] = "replace"
+    way: Literal["replace", "empty", "delete", "user"] = "replace"
+    user: str = ""
     keeps: tuple[str, ...] = ()
     deletes: str = ""
     job: str = ""

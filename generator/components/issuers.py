@@ -110,7 +110,8 @@ def given_ca(secret: str) -> Secret:
         keys=("tls.crt", "tls.key"),
         source="given",
         loss="data",
-        rotate="give the new CA and its key, have both trusted until every certificate is renewed: see operations.md",
+        rotate='give the new CA and its key, have both trusted until every certificate is renewed: "The site\'s CA" in '
+        "docs/operations.md",
         readers=("cert-manager",),
     )
 
@@ -118,7 +119,8 @@ def given_ca(secret: str) -> Secret:
 def own_ca() -> Secret:
     """Declare the CA that is made here. Lost, all that trust it must be told of a new one."""
     rotate = (
-        "delete it: a new CA is made, and every certificate must be renewed and the new CA trusted: see operations.md"
+        "delete it: a new CA is made, and every certificate must be renewed and the new CA trusted: "
+        '"The site\'s CA" in docs/operations.md'
     )
     return signed(OWN_CA, NAMESPACE, "cert-manager", loss="data", rotate=rotate, by="issuers")
 

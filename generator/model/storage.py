@@ -78,6 +78,17 @@ class Encryption(Section, frozen=True, kw_only=True):
     rest: bool = False
 
 
+class CephKeys(Section, frozen=True, kw_only=True):
+    """Generations of the keys of Ceph's own parts: a higher number has Rook give others, and none goes back. `csi` are
+    those that nodes mount volumes by, of which `former` ones still count; `daemons` those of monitors, OSDs, managers
+    and gateways.
+    """
+
+    csi: Positive = 1
+    former: Annotated[int, Meta(ge=0, le=10)] = 1
+    daemons: Positive = 1
+
+
 class Ceph(Section, frozen=True, kw_only=True):
     """Tier 2: Rook-Ceph on the disks with `use: ceph` of these `pools`; its monitors run on the same nodes, or on
     those of `monitor_pools`, which need no such disks. `network` is `host` (the storage network, or the node network
@@ -94,6 +105,7 @@ class Ceph(Section, frozen=True, kw_only=True):
     object_stores: tuple[CephObjectStore, ...] = ()
     dashboard: bool = True
     toolbox: bool = False
+    keys: CephKeys = field(default_factory=CephKeys)
 
 
 class Lock(Section, frozen=True, kw_only=True):

@@ -68,7 +68,16 @@ def _ceph(seen: Seen, cluster: Manifest) -> Plain:
         "filesystems": [_filesystem(one) for one in seen.of_group(ROOK, "cephfilesystems")],
         "objectStores": [_store(one) for one in seen.of_group(ROOK, "cephobjectstores")],
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in (found | {"keys": _keys(cluster)}).items() if value}
+
+
+def _keys(cluster: Manifest) -> Plain:
+    """Return the generations of keys, where they are not the first: a lower one would be refused."""
+    cephx = mapping(dig(cluster, "spec", "security", "cephx"))
+    found = {ours: dig(cephx, theirs, "keyGeneration") for ours, theirs in (("csi", "csi"), ("daemons", "daemon"))}
+    found["former"] = dig(cephx, "csi", "keepPriorKeyCountMax")
+    turned = max(found["csi"] or 1, found["daemons"] or 1) > 1
+    return {key: value for key, value in found.items() if value is not None} if turned else {}
 
 
 def _pool(one: Manifest, spec: Plain) -> Plain:

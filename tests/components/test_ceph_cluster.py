@@ -13,7 +13,7 @@ from generator.components.kubeadm.steps import steps
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
-from generator.model.storage import CephPool, Encryption, Erasure
+from generator.model.storage import CephKeys, CephPool, Encryption, Erasure
 from generator.model.text import Taint
 
 PROTECTED = {
@@ -130,6 +130,26 @@ def test_old_kernels_get_keys_they_can_read_and_no_lasting_warning(ml50: Cluster
     muted = spec(ml50)["healthCheck"]["muteHealthWarning"]
     assert len(muted) == 4
     assert all(warning.startswith("AUTH_INSECURE_") for warning in muted)
+
+
+def test_a_higher_generation_has_rook_give_other_keys_while_the_former_ones_count(ml50: Cluster) -> None:
+    assert spec(ml50)["security"]["cephx"].keys() == {"csi"}
+    turned = spec(with_ceph(ml50, keys=CephKeys(csi=2, daemons=3)))["security"]["cephx"]
+    assert turned["csi"] == {
+        "keyType": "aes", "keyRotationPolicy": "KeyGeneration", "keyGeneration": 2, "keepPriorKeyCountMax": 1,
+    }  # fmt: skip
+    assert turned["daemon"] == {"keyRotationPolicy": "KeyGeneration", "keyGeneration": 3}
+    ended = spec(with_ceph(ml50, keys=CephKeys(csi=2, former=0)))["security"]["cephx"]
+    assert (ended["csi"]["keepPriorKeyCountMax"], "daemon" in ended) == (0, False)
+
+
+def test_who_rotates_a_key_of_ceph_by_hand_is_told_the_line(ml50: Cluster) -> None:
+    declared = {one.name: one for one in ceph_cluster(with_ceph(ml50, keys=CephKeys(csi=2))).secrets}
+    said = (
+        "by a commit: `keys: {csi: 3}` below `storage.ceph` of clusters/ml50/cluster.yaml; then as docs/operations.md"
+    )
+    assert declared["rook-csi-rbd-node"].rotate.startswith(said)
+    assert "`keys: {daemons: 2}`" in declared["rook-ceph-mon"].rotate
 
 
 @pytest.mark.parametrize(("kernel", "old"), [("7.0", False), ("10.1", False), ("6.19", True), (None, True)])

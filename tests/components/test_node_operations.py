@@ -1,5 +1,6 @@
 """Operations on nodes: what their steps are told, what they may, and what the burn-in finds."""
 
+import importlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from gitops_schemas import problems
 from msgspec import structs
+from nodeshelf import imported as imported_scripts
 from reference import without_backups, without_operations
 
 from generator.components.node_operations import DEFINITION, node_operations
@@ -23,6 +25,7 @@ from generator.components.node_operations.names import (
     EXPANSION,
     LEASES,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -38,6 +41,7 @@ from generator.components.node_operations.templates import (
     driver_upgrade,
     expansion,
     maintenance,
+    minio_expansion,
     osd_replacement,
     removal,
     replacement,
@@ -45,6 +49,7 @@ from generator.components.node_operations.templates import (
     upgrade,
 )
 from generator.components.static import read_text
+from generator.model.base import is_label
 from generator.model.cluster import Cluster
 
 TEMPLATES = {
@@ -53,12 +58,14 @@ TEMPLATES = {
     REPLACEMENT: replacement(),
     OSD_REPLACEMENT: osd_replacement(),
     DRIVE_REPLACEMENT: drive_replacement(),
+    MINIO_EXPANSION: minio_expansion(),
     UPGRADE: upgrade(),
     MAINTENANCE: maintenance(),
     DRIVER_UPGRADE: driver_upgrade(),
 }
 OF_ALL_NODES = (UPGRADE, MAINTENANCE, DRIVER_UPGRADE)
-OF_ONE_NODE = [name for name in TEMPLATES if name not in OF_ALL_NODES]
+OF_NO_NODE = (MINIO_EXPANSION,)
+OF_ONE_NODE = [name for name in TEMPLATES if name not in (*OF_ALL_NODES, *OF_NO_NODE)]
 IMPORTED = re.compile(r"^(?:from (\w+) import|import (\w+)$)", re.MULTILINE)
 
 
@@ -242,7 +249,7 @@ def test_no_operation_may_change_the_scripts_of_others(ml50: Cluster) -> None:
     here = [one for one in roles if one["metadata"].get("namespace", NAMESPACE) == NAMESPACE]
     rules = [rule for one in here for rule in one["rules"] if "configmaps" in rule.get("resources", ())]
     changing = [rule for rule in rules if {"delete", "patch", "update"} & {*rule["verbs"]}]
-    assert len(changing) == 3
+    assert len(changing) == 4
     names = {name for rule in changing for name in rule["resourceNames"]}
     assert {"node-replacement-gpu-01", "osd-replacement-cpu-27", "drive-replacement-nas-2"} <= names
     assert not names & {one["metadata"]["name"] for one in (scripts(), *config_maps(ml50), upgrade_facts(ml50))}
@@ -272,6 +279,19 @@ def test_who_goes_over_all_nodes_stays_on_the_control_plane_where_it_can(name: s
 def test_the_namespace_is_restricted(ml50: Cluster) -> None:
     (namespace,) = node_operations(ml50).namespaces
     assert (namespace.name, namespace.security) == (NAMESPACE, "restricted")
+
+
+def test_jobs_bear_names_of_nodes_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = imported_scripts(tmp_path, monkeypatch)
+    next(shelf)
+    short = importlib.import_module("naming").short_name
+    assert [short(one) for one in ("gpu-01", "g" * 46)] == ["gpu-01", "g" * 46]
+    long = ["g" * 47, "g" * 63, "gpu-01.rack-1.example.org", "gpu-01.rack-1.example.com", "a" * 36 + ".b"]
+    names = [f"burn-in-nccl-2-{short(one)}-0" for one in long]
+    assert [one for one in names if not is_label(one)] == []
+    assert len({*names}) == len(long)
+    assert short("gpu-01.rack-1.example.org").startswith("gpu-01-rack-1-example-org-")
+    next(shelf, None)
 
 
 ASKED = """#!/bin/sh

@@ -440,3 +440,75 @@ def test_what_begins_anew_begins_in_a_later_second(played: Played, monkeypatch: 
     played.cluster.reacts.append(restarted)
     played.run(REDIS, lambda: None)
     assert max(later - earlier for earlier, later in pairwise(at)) > 1.0
+
+
+OWNER = "rook-ceph/rook-ceph-object-user-datasets-datasets-restore"
+
+
+class PlayedRook:
+    """Gives a user the keys that its object names, and takes all others away; where none is named, keeps the one that
+    is left and writes it into the Secret, which has nothing of use before that.
+    """
+
+    def __init__(self, played: Played) -> None:
+        self.played, self.counts = played, "A0"
+        played.secret(OWNER, AccessKey="A0", SecretKey="S0", Endpoint="https://rgw")
+        metadata = {"name": "datasets-restore", "namespace": "rook-ceph"}
+        self.user = played.cluster.add(
+            {"apiVersion": "ceph.rook.io/v1", "kind": "CephObjectStoreUser", "metadata": metadata, "spec": {}}
+        )
+
+    def __call__(self) -> None:
+        user = self.played.cluster.get("CephObjectStoreUser", "datasets-restore")
+        if keys := user["spec"].get("keys"):
+            named = self.played.cluster.get("Secret", keys[0]["accessKeyRef"]["name"])
+            self.keys = {key: b64decode(value).decode() for key, value in named["data"].items()}
+            self.counts = self.keys["AccessKey"]
+            user["status"] = {"keys": [{"name": named["metadata"]["name"], "uid": named["metadata"]["uid"]}]}
+            self.write(AccessKey="", SecretKey="")
+        elif (user.get("status") or {}).get("keys"):
+            user["status"] = {"keys": []}
+            self.write(**self.keys)
+
+    def write(self, **values: str) -> None:
+        held = self.played.cluster.get("Secret", OWNER.partition("/")[2])
+        held["data"] |= encoded({key: value.encode() for key, value in values.items()})
+
+
+def test_who_owns_buckets_gets_other_keys_and_is_not_deleted(played: Played) -> None:
+    rook = PlayedRook(played)
+    found = plan(played.site.rotating(OWNER)[0], played.site.cluster)
+    assert found.still == "a restore that is under way"
+    assert found.steps[0].what == (
+        "datasets-restore (cephobjectstoreusers) is given other keys, and keeps its buckets; Rook writes them into "
+        f"{OWNER}"
+    )
+    uid = rook.user["metadata"]["uid"]
+    said = played.run(OWNER, rook)
+    held = played.held(OWNER)
+    assert held["AccessKey"] == rook.counts != "A0"
+    assert (held["Endpoint"], held["SecretKey"]) == ("https://rgw", rook.keys["SecretKey"])
+    user = played.cluster.get("CephObjectStoreUser", "datasets-restore")
+    assert (user["metadata"]["uid"], user["spec"].get("keys")) == (uid, None)
+    assert not [one for one in played.cluster.objects if one.endswith("-next")]
+    assert [one for one in said if held["SecretKey"] in one] == []
+    assert f"values {OWNER} has other values: ceph-cluster wrote it" in said
+
+
+def test_keys_of_an_owner_are_whole_wherever_it_was_killed(played: Played) -> None:
+    rook = PlayedRook(played)
+    played.whatever_happens(OWNER, rook)
+    assert played.held(OWNER)["AccessKey"] == rook.counts != "A0"
+    assert not [one for one in played.cluster.objects if one.endswith("-next")]
+
+
+def test_where_rook_is_away_an_owner_keeps_its_keys_and_it_goes_on_with_the_same(played: Played) -> None:
+    rook = PlayedRook(played)
+    played.site.patience = 0.1
+    with pytest.raises(UsageError, match="it still waits: Rook gives datasets-restore other keys"):
+        played.run(OWNER, lambda: None)
+    assert played.held(OWNER)["AccessKey"] == "A0"
+    coming = played.cluster.get("Secret", f"{OWNER.partition('/')[2]}-next")["data"]
+    played.site.patience = 10.0
+    played.run(OWNER, rook)
+    assert encoded({"": played.held(OWNER)["AccessKey"].encode()})[""] == coming["AccessKey"]

@@ -241,11 +241,26 @@ def test_storage() -> None:
     assert (cluster.storage.nfs.server, cluster.storage.nfs.storage_class) == ("nas.example.org", "home")
     assert "  #   blockPools:" not in found.text
     assert "  #   ceph: {pools: [POOL], monitors: 3, network: host, " in found.text
+    assert "keys:" not in found.text
     text = " ".join(found.text.replace("#", " ").split())
     assert "storage class home (the default one) of nfs.csi.k8s.io" in text
     assert "Ceph has 3 hdd on w-1" in text
     assert "the disks behind 2 x 3577Gi of class fast on w-1" in text
     assert "MinIO tenant objects of MinIO's operator, which gen does not use: 4 servers with 8 volumes" in text
+
+
+@pytest.mark.parametrize(
+    ("cephx", "told"),
+    [
+        ({"csi": {"keyGeneration": 3, "keepPriorKeyCountMax": 0}}, "keys: {csi: 3, former: 0}"),
+        ({"csi": {"keyType": "aes"}, "daemon": {"keyGeneration": 2}}, "keys: {daemons: 2}"),
+    ],
+)
+def test_generations_of_keys_do_not_go_back(cephx: dict[str, Any], told: str) -> None:
+    objects = full()
+    ceph = {"metadata": {"name": "ceph"}, "spec": {"mon": {"count": 3}, "security": {"cephx": cephx}}}
+    _, found = begun(group(objects, "ceph.rook.io", "v1", cephclusters=[ceph]))
+    assert told in " ".join(found.text.replace("#", " ").split())
 
 
 def test_what_surrounds_it() -> None:

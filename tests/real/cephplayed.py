@@ -20,6 +20,8 @@ from generator.components.rook_ceph import NAMESPACE
 if TYPE_CHECKING:
     from nodesteps import Steps
 
+IMAGE = "docker.io/rook/ceph:v1.20.6"
+"""Of Rook's operator."""
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 FORCE = "You can proceed by passing --force, but be warned that this will likely mean real, permanent data loss."
 Answer = tuple[int, str]
@@ -70,11 +72,12 @@ class Ceph:
         return (answers | {"down": self.down, "purge": self.purge})[verb](numbers)
 
     def room(self, numbers: list[int]) -> Answer:
-        hosts = {1000 + other: f"other-{other}" for other in range(4)} | {
-            key: one.host for key, one in self.osds.items()
-        }
-        answers = forms(hosts, [pool("nvme", self.size)])
-        return 0, json.dumps([*judge()["reasons"](answers, {*numbers})])
+        return 0, json.dumps([*judge()["reasons"](self.forms(), {*numbers})])
+
+    def forms(self) -> dict[str, Any]:
+        """Return what Ceph says of itself to the judge of room."""
+        others = {1000 + other: f"other-{other}" for other in range(4)}
+        return forms(others | {key: one.host for key, one in self.osds.items()}, [pool("nvme", self.size)])
 
     def metadata(self, numbers: list[int]) -> Answer:
         (number,) = numbers

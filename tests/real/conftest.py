@@ -1,11 +1,17 @@
-"""What tests of `gen vendor` begin with: repositories of one and of two clusters, and a server with charts."""
+"""What tests of `gen vendor` begin with: repositories of one and of two clusters, and a server with charts. And a
+cluster with operations that two files share, for it takes a minute to begin.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from chartshop import Shop, serving
 from chartworld import World
+
+if TYPE_CHECKING:
+    from livesite import Site
 
 
 @pytest.fixture
@@ -23,3 +29,11 @@ def shop() -> Iterator[Shop]:
     found = Shop()
     with serving(found):
         yield found
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator["Site"]:
+    from livesite import live_site
+
+    with live_site() as made:
+        yield made

@@ -25,6 +25,7 @@ from generator.components.node_operations.names import (
     DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -51,6 +52,7 @@ OPERATIONS = {
     "replacement": REPLACEMENT,
     "osd_replacement": OSD_REPLACEMENT,
     "drive_replacement": DRIVE_REPLACEMENT,
+    "minio_expansion": MINIO_EXPANSION,
     "upgrade": UPGRADE,
     "maintenance": MAINTENANCE,
     "driver_upgrade": DRIVER_UPGRADE,
@@ -198,6 +200,7 @@ class Steps:
             "ACCOUNT": str(self.folder / OPERATIONS[operation]),
             "NODE": node,
             "RUN": f"{OPERATIONS[operation]}-x7k2p",
+            "RUN_UID": "x7k2p",
             "STATUS": "Succeeded",
             "POOLS": "",
             "LEAVE": "",
@@ -364,6 +367,13 @@ def granted(cluster: Cluster, *names: str) -> Iterator[tuple[str, str, str, str,
                 for resource in rule.get("resources", rule.get("nonResourceURLs")):
                     space = role["metadata"].get("namespace", "")
                     yield name, verb, rule.get("apiGroups", [""])[0], resource, space
+
+
+def expects(steps: Steps, pool: str, node: str, **facts: object) -> None:
+    """Let the file say something else of a node."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/nodes-{pool}"
+    said = json.loads(steps.api.get(path)["data"][node])
+    steps.patch(path, {"data": {node: json.dumps(said | facts)}})
 
 
 def cordoned(steps: Steps, name: str) -> bool:

@@ -1,117 +1,25 @@
-"""Operations on nodes as rendered: their steps run as real pods on the one real node, driven by `gen workflow`. The
-nodes that they act on are KWOK's, beside it.
-"""
+"""Operations on nodes as rendered, with real pods (livesite.py): nodes taken in, emptied, replaced."""
 
-import contextlib
-import json
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from auditing import asked, audited, betrayed, executor, stored, written
-from nodesteps import NODES, Machines, Steps
-from onenode.site import Gen, await_template, lighter, run_of, shown
-from reference import ROOT, load
+from auditing import asked, betrayed, executor, stored, written
+from livesite import BESIDE, Site
+from nodesteps import NODES, expects, silent
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
-from generator.components.node_operations import node_operations
 from generator.components.node_operations.names import NAMESPACE
-from generator.live.apiserver import tries
-from generator.live.identity import record
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
 ACCOUNTS = tuple(f"{NAMESPACE}:{name}" for name in ("node-expansion", "node-removal", "node-replacement"))
-NEW, BESIDE = "gpu-15", "gpu-14"
+NEW = "gpu-15"
 GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
+POOL = (GPU, "gen.internal/inference")
 MOMENTS = ["-p", "answer-port=", "-p", "ready-seconds=900", "-p", "join-seconds=900", "-p", "burn-in-seconds=900"]
-PATIENCE = 400.0
-"""Seconds: a step is a pod, which takes five on an idle machine, and a minute on one with much else to do."""
-
-
-class Site(Gen):
-    """The cluster with the operations, and machines that can join it."""
-
-    def __init__(self, api: Any, folder: Path, steps: Steps) -> None:
-        super().__init__(api, folder)
-        self.steps = steps
-
-    def begin(self, operation: str, node: str, *words: str) -> str:
-        """Submit an operation on a node; the name of its run."""
-        done = self.gen("submit", operation, "-p", f"node={node}", *words)
-        assert done.returncode == 0, done.stderr
-        return run_of(done)
-
-    def step(self, run: str, name: str) -> str:
-        """Return the phase of a run's step."""
-        return next((one["phase"] for one in _all(shown(self, run)["steps"]) if one["name"] == name), "")
-
-    def reaches(self, run: str, step: str) -> None:
-        """Wait until a step runs, and has said something."""
-        self.until(
-            f"{step} of {run} runs", lambda: self.step(run, step) == "Running" and step in self.gen("logs", run).stdout
-        )
-
-    def until(self, what: str, check: Callable[[], object]) -> None:
-        if not any(check() for _ in tries(PATIENCE)):
-            pytest.fail(f"{what}: not in time\n{self.gen('list').stdout}")
-
-    def ended(self, run: str) -> str:
-        """Wait for the end of a run; its phase."""
-        self.gen("watch", run)
-        return str(shown(self, run)["phase"])
-
-    def said(self, run: str) -> str:
-        """Return what the steps of a run said."""
-        return self.gen("logs", run).stdout
-
-
-def _all(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for one in steps:
-        yield one
-        yield from _all(one["steps"])
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    from onenode.argo import argo
-    from onenode.node import node
-    from onenode.simulated import MARK, load_python, nodes_beside
-    from twin.nodes import nodes
-    from twin.plane import plane
-
-    cluster = load("ml50")
-    machines = nodes(ROOT, "ml50")
-    for one in machines:
-        one["metadata"]["annotations"] = {MARK: "fake"}
-    with (
-        tempfile.TemporaryDirectory(prefix="live-", ignore_cleanup_errors=True) as name,
-        contextlib.ExitStack() as stack,
-    ):
-        folder = Path(name)
-        (folder / "scripts").mkdir()
-        stack.enter_context(audited(folder, *ACCOUNTS))
-        api = stack.enter_context(plane(folder, simulated=False))
-        real = stack.enter_context(node(api))
-        load_python(real)
-        stack.enter_context(argo(api, real, cluster))
-        stack.enter_context(nodes_beside(api))
-        api.install("kueue/v0.18.3/crds")
-        steps = Steps(Machines(api, machines), folder / "scripts")  # type: ignore[arg-type]
-        steps.install(cluster, security="privileged")  # they are in the machine's own network
-        steps.ceph("HEALTH_OK")
-        steps.join(BESIDE)
-        steps.register(BESIDE, RBD_DRIVER, CEPHFS_DRIVER)
-        api.apply(record(cluster))
-        operations = [one for operation in node_operations(cluster).operations for one in operation.templates]
-        templates = [one for one in operations if one["kind"] == "WorkflowTemplate"]
-        for one in templates:
-            api.apply(lighter(json.loads(json.dumps(one))))
-        await_template(api, NAMESPACE, templates[-1]["metadata"]["name"])
-        yield Site(api, folder, steps)
+WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
 @pytest.fixture
@@ -154,8 +62,7 @@ def test_a_node_joins_while_the_operation_waits_and_is_let_in(site: Site, machin
     site.steps.join(machine, without=[GPU, RDMA])
     devices(site, machine)
     passes(site)
-    assert site.ended(run) == "Succeeded", site.said(run)
-    said = site.said(run)
+    said = site.good(run)
     assert f"{machine} takes no pods now" in said
     assert f"the neighbour of {machine} is {BESIDE}, which nobody uses" in said
     assert f"{machine} takes pods of pool gpu-inference" in said
@@ -167,81 +74,139 @@ def test_an_expansion_that_is_killed_at_each_step_goes_on(site: Site, machine: s
     run = site.begin("node-expansion", machine, *MOMENTS)
     for step in ("join", "ready", "burn-in"):
         site.reaches(run, step)
-        assert site.gen("stop", run, "--now").returncode == 0
-        assert site.ended(run) == "Failed"
-        again = site.gen("retry", run)
-        assert again.returncode == 0, again.stderr
-        run = run_of(again)
+        run = site.killed(run)
         if step == "join":
             site.reaches(run, step)
             site.steps.join(machine, without=[GPU, RDMA])
         elif step == "ready":
             devices(site, machine)
+    # It waits for the Job of the run that was killed; one that had ended before would not count.
+    site.reaches(run, "burn-in")
     passes(site)
-    assert site.ended(run) == "Succeeded", site.said(run)
+    assert "was begun at" in site.good(run)
     assert not site.steps.node(machine)["spec"].get("unschedulable")
 
 
+@pytest.fixture
+def wrong(site: Site) -> Iterator[None]:
+    """Machines that are not as the file says: gpu-10 to gpu-13."""
+    expects(site.steps, "gpu-training", "gpu-12", address="127.0.0.1")
+    taken = site.steps.node(BESIDE)["status"]["addresses"][0]["address"]
+    expects(site.steps, "gpu-training", "gpu-11", address=taken)
+    site.steps.join("gpu-10", address="10.10.0.200")
+    site.steps.join("gpu-13")
+    site.steps.status(f"{NODES}/gpu-13", {"capacity": {"cpu": "64"}})
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare", "namespace": "default"}}
+    spec = {"nodeName": BESIDE, "containers": [{"name": "main", "image": "registry.example.org/any:1"}]}
+    assert site.api.create({**bare, "spec": spec}, dry=False)[0] == 201
+    yield
+    site.api.request("DELETE", "/api/v1/namespaces/default/pods/bare?gracePeriodSeconds=0")
+    for name in ("gpu-10", "gpu-13"):
+        site.steps.leave(name)
+
+
+@pytest.mark.usefixtures("wrong")
 def test_what_preflight_refuses_is_reported_and_not_tried_again(site: Site) -> None:
-    run = site.begin("node-expansion", "gpu-99", *MOMENTS)
-    assert site.ended(run) == "Failed"
-    said = site.said(run)
-    assert said.count("FAILED: the cluster file that was synced last has no node gpu-99") == 1, said
-    assert "node-expansion of gpu-99: Failed" in said
-
-
-def test_what_would_harm_a_node_that_runs_is_refused(site: Site) -> None:
-    runs = {
-        f"{BESIDE} has joined and takes pods already": site.begin("node-expansion", BESIDE, *MOMENTS),
-        f"{BESIDE} is Ready: it is not off": site.begin("node-replacement", BESIDE, *MOMENTS, "-p", "off=yes"),
-    }
-    for words, run in runs.items():
-        assert site.ended(run) == "Failed"
-        assert site.said(run).count(f"FAILED: {words}") == 1, site.said(run)
+    with silent() as port:
+        runs = {
+            "the cluster file that was synced last has no node gpu-99": site.begin("node-expansion", "gpu-99"),
+            "nothing answers at 127.0.0.1: timed out": site.begin(
+                "node-expansion", "gpu-12", "-p", f"answer-port={port}"
+            ),
+            "10.10.0.114 is the address of gpu-14 already": site.begin("node-expansion", "gpu-11"),
+            "gpu-10 joined with 10.10.0.200, and the file says 10.10.0.110": site.begin("node-expansion", "gpu-10"),
+            "gpu-13 is not the machine of the file: 64 of 128 hardware threads": site.begin("node-expansion", "gpu-13"),
+            f"{BESIDE} has joined and takes pods already": site.begin("node-expansion", BESIDE),
+            f"{BESIDE} is Ready: it is not off": site.begin("node-replacement", BESIDE, "-p", "off=yes"),
+            "there is no Node gpu-09: nothing is to be replaced": site.begin("node-replacement", "gpu-09"),
+            "there is no Node gpu-08": site.begin("node-removal", "gpu-08"),
+            "nobody makes default/bare again: end or delete it first": site.begin("node-removal", BESIDE),
+        }
+        site.refused(runs)
+    assert "node-expansion of gpu-99: Failed" in site.said(next(iter(runs.values())))
     assert not site.steps.node(BESIDE)["spec"].get("unschedulable")
 
 
-def test_a_node_is_emptied(site: Site, machine: str) -> None:
+@pytest.fixture
+def gang(site: Site, machine: str) -> Iterator[str]:
+    """A gang that has its pod on the machine, as Kueue lets it in, which is not here; and a budget beside it."""
     site.steps.join(machine)
-    tolerates = (GPU, "gen.internal/inference")
-    site.steps.deployment("default", "service", machine, tolerates=tolerates)
-    pods = "/api/v1/namespaces/default/pods?labelSelector=one%3Dservice"
-    site.until("it runs", lambda: [one["status"].get("phase") for one in site.api.items(pods)] == ["Running"])
-    run = site.begin("node-removal", machine)
-    assert site.ended(run) == "Succeeded", site.said(run)
-    assert f"{machine} is empty" in site.said(run)
-    assert f"`kubectl delete node {machine}`" in site.said(run)
-    assert site.steps.node(machine)["spec"]["unschedulable"] is True
-    assert not [one for one in site.api.items(pods) if one["spec"].get("nodeName")]
-    site.steps.undeploy("default", "service")
+    tolerations = [{"key": key, "operator": "Exists"} for key in POOL]
+    container = {"name": "main", "image": "registry.example.org/any:1"}
+    pod = {"nodeSelector": {"kubernetes.io/hostname": machine}, "tolerations": tolerations, "containers": [container]}
+    template = {"metadata": {"annotations": {"kueue.x-k8s.io/workload": "train"}}}
+    metadata = {"name": "train", "namespace": "default"}
+    spec = {"template": {**template, "spec": {**pod, "restartPolicy": "Never"}}}
+    site.api.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
+    uid = site.api.get(f"{JOBS}/train")["metadata"]["uid"]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": uid}
+    sets = [{"name": "main", "count": 1, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}]
+    whole = {"metadata": {**metadata, "ownerReferences": [owner]}, "spec": {"podSets": sets, "active": True}}
+    site.api.apply({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", **whole})
+    site.until("it runs", lambda: _pods(site, "batch.kubernetes.io/job-name%3Dtrain"))
+    yield machine
+    site.api.request("DELETE", f"{JOBS}/train?propagationPolicy=Background")
+    site.api.request("DELETE", f"{WORKLOADS}/train")
+
+
+def _pods(site: Site, label: str) -> list[str]:
+    """Return the nodes of the pods that run and have a label."""
+    found = site.api.items(f"/api/v1/namespaces/default/pods?labelSelector={label}")
+    return [one["spec"]["nodeName"] for one in found if one["status"].get("phase") == "Running"]
+
+
+def _held(site: Site, machine: str) -> None:
+    """Let a Deployment have its pod on the machine, and a budget that does not let it go."""
+    site.steps.deployment("default", "held", machine, tolerates=POOL)
+    site.until("it runs", lambda: _pods(site, "one%3Dheld"))
+    metadata = {"name": "held", "namespace": "default"}
+    budget = {"minAvailable": 1, "selector": {"matchLabels": {"one": "held"}}}
+    site.api.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget})
+
+
+def _let_go(site: Site) -> None:
+    site.api.request("DELETE", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/held")
+
+
+def test_a_node_is_emptied_though_the_run_is_killed_while_its_gangs_and_its_pods_leave(site: Site, gang: str) -> None:
+    def active() -> bool:
+        return bool(site.api.get(f"{WORKLOADS}/train")["spec"]["active"])
+
+    _held(site, gang)
+    run = site.begin("node-removal", gang)
+    site.until("the gang is stopped", lambda: not active())
+    run = site.killed(run)
+    assert _pods(site, "batch.kubernetes.io/job-name%3Dtrain") == [gang]
+    site.steps.patch(f"{JOBS}/train", {"spec": {"suspend": True}})  # as Kueue does
+    site.reaches(run, "evict")
+    assert active(), "its pods are gone: its queue may begin it elsewhere"
+    assert _pods(site, "one%3Dheld") == [gang]
+    run = site.killed(run)
+    _let_go(site)
+    said = site.good(run)
+    assert f"{gang} is empty" in said
+    assert f"`kubectl delete node {gang}`" in said
+    assert site.steps.node(gang)["spec"]["unschedulable"] is True
+    assert _pods(site, "one%3Dheld") == []
+    site.steps.undeploy("default", "held")
 
 
 def test_a_machine_is_replaced_though_the_run_is_killed_while_its_pods_leave(site: Site, machine: str) -> None:
     site.steps.join(machine)
     devices(site, machine)
     former = site.steps.node(machine)["metadata"]["uid"]
-    site.steps.deployment("default", "held", machine, tolerates=(GPU, "gen.internal/inference"))
-    pods = "/api/v1/namespaces/default/pods?labelSelector=one%3Dheld"
-    site.until("it runs", lambda: [one["status"].get("phase") for one in site.api.items(pods)] == ["Running"])
-    metadata = {"name": "held", "namespace": "default"}
-    budget = {"minAvailable": 1, "selector": {"matchLabels": {"one": "held"}}}
-    site.api.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget})
+    _held(site, machine)
     run = site.begin("node-replacement", machine, *MOMENTS)
     site.reaches(run, "evict")
-    assert site.gen("stop", run, "--now").returncode == 0
-    assert site.ended(run) == "Failed"
-    assert [one["spec"]["nodeName"] for one in site.api.items(pods)] == [machine]
-    again = site.gen("retry", run)
-    assert again.returncode == 0, again.stderr
-    run = run_of(again)
-    site.api.request("DELETE", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/held")
+    run = site.killed(run)
+    assert _pods(site, "one%3Dheld") == [machine]
+    _let_go(site)
     site.reaches(run, "join")
     assert site.api.get(f"{NODES}/{machine}") is None
     site.steps.join(machine)
     devices(site, machine)
     passes(site, "", "nccl-1-")
-    assert site.ended(run) == "Succeeded", site.said(run)
-    assert f"{machine} is another machine now" in site.said(run)
+    assert f"{machine} is another machine now" in site.good(run)
     assert site.steps.node(machine)["metadata"]["uid"] != former
     assert not site.steps.node(machine)["spec"].get("unschedulable")
     site.steps.undeploy("default", "held")

@@ -43,6 +43,7 @@ class Site:
         self.stack = contextlib.ExitStack()
         self.programs: dict[int, Program] = {}
         self.uids: dict[int, str] = {}
+        self.pods = {number: f"minio-{number}" for number in range(SERVERS)}
         self.ends = threading.Event()
         self.secrets = store.folder / "secrets"
         (self.secrets / "root").mkdir(parents=True)
@@ -65,20 +66,34 @@ class Site:
     def play(self, own: Steps) -> None:
         """Do what kubelet does: run a server for each new pod, and end the pods that ask."""
         while not self.ends.is_set():
-            for number in range(SERVERS):
-                pod = own.api.get(f"{PODS}/minio-{number}")
+            for number, name in self.pods.items():
+                pod = own.api.get(f"{PODS}/{name}")
                 if pod and pod["spec"].get("nodeName") and self.uids.get(number) != pod["metadata"]["uid"]:
-                    self.start(number, pod["metadata"]["uid"])
+                    self.start(number, pod)
             for pod in own.api.items(ASKING):
                 if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
                     self.answer(own, pod)
             time.sleep(0.2)
 
-    def start(self, number: int, uid: str) -> None:
+    def start(self, number: int, pod: dict[str, Any]) -> None:
         if number in self.programs:
             stop(self.programs[number])
-        self.uids[number] = uid
-        self.programs[number] = self.stack.enter_context(background(self.store.own(number), self.store.command(number)))
+        self.uids[number] = pod["metadata"]["uid"]
+        command = self.command(number, pod)
+        self.programs[number] = self.stack.enter_context(background(self.store.own(number), command))
+
+    def command(self, number: int, _pod: dict[str, Any]) -> list[str]:
+        """Return what runs the server of a pod."""
+        return self.store.command(number)
+
+    def named(self, said: str) -> str:
+        """Return what MinIO says, as it would by the names of its pods."""
+        return said
+
+    @property
+    def endpoint(self) -> str:
+        """Where MinIO is asked."""
+        return f"127.0.0.1:{self.store.ports[0]}"
 
     def answer(self, own: Steps, pod: dict[str, Any]) -> None:
         (container,) = pod["spec"]["containers"]
@@ -90,10 +105,10 @@ class Site:
             "SCHEME": "http",
             "TOLD": str(told),
             "MC_CONFIG_DIR": str(self.store.folder / "mc"),
-            "ENDPOINT": f"127.0.0.1:{self.store.ports[0]}",
+            "ENDPOINT": self.endpoint,
         }
         done = subprocess.run([*container["command"], *container["args"]], env=env, check=False, capture_output=True)
-        state = {"terminated": {"exitCode": done.returncode, "reason": "Done", "message": told.read_text()}}
+        state = {"terminated": {"exitCode": done.returncode, "reason": "Done", "message": self.named(told.read_text())}}
         status = {"name": "main", "image": "any", "imageID": "", "ready": False, "restartCount": 0, "state": state}
         phase = "Failed" if done.returncode else "Succeeded"
         own.status(f"{PODS}/{pod['metadata']['name']}", {"phase": phase, "containerStatuses": [status]})
@@ -225,7 +240,7 @@ def without(site: Site, *numbers: int) -> Iterator[None]:
     yield
     for number in numbers:
         site.programs.pop(number)
-        site.start(number, site.uids[number])
+        site.start(number, site.steps.api.get(f"{PODS}/{site.pods[number]}"))
     assert site.store.ready(PATIENCE)
 
 

@@ -15,6 +15,7 @@ from generator.components.node_operations.names import (
     DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -105,6 +106,13 @@ def burn_in(disks: int = 2, **container: Any) -> Object:
     return job
 
 
+def at(job: Object, name: str, node: str) -> Object:
+    """Give a burn-in another name and another node."""
+    job["metadata"]["name"] = name
+    job["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": node}
+    return job
+
+
 def nccl(*nodes: str, **container: Any) -> Object:
     job = copy.deepcopy(burn_in_nccl_job())
     job["metadata"]["name"] = f"burn-in-nccl-{len(nodes)}-{nodes[0]}"
@@ -145,7 +153,7 @@ def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> Non
     for words in CEPH:
         for who in (REPLACEMENT, OSD_REPLACEMENT, *([REMOVAL] if words.startswith("room") else [])):
             assert server.create(ask_ceph(args=words.split()), by=account(who)) == (201, "")
-    for who in (DRIVE_REPLACEMENT, REPLACEMENT, UPGRADE, MAINTENANCE):
+    for who in (DRIVE_REPLACEMENT, MINIO_EXPANSION, REPLACEMENT, UPGRADE, MAINTENANCE):
         for words in ("drives", "sample 20"):
             assert server.create(ask_minio(ml50, *words.split()), by=account(who)) == (201, "")
     for who in (EXPANSION, REPLACEMENT, DRIVER_UPGRADE):
@@ -153,8 +161,11 @@ def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> Non
             assert server.create(burn_in(disks), by=account(who)) == (201, "")
         for nodes in (("gpu-01",), ("gpu-01", "gpu-02")):
             assert server.create(nccl(*nodes), by=account(who)) == (201, "")
+    for name in ("burn-in-gpu-01-rack-1-example-org-0a1b2c3d", "burn-in-gpu-01.rack-1.example.org"):
+        assert server.create(at(burn_in(), name, "gpu-01.rack-1.example.org"), by=account(EXPANSION)) == (201, "")
     notes = {REPLACEMENT: {"osds": "{}", "uid": "", "machine": ""}, OSD_REPLACEMENT: {"osd-7": "{}"}}
-    for who, data in (notes | {DRIVE_REPLACEMENT: {"drive": "0", "server": "", "healing": ""}}).items():
+    notes |= {DRIVE_REPLACEMENT: {"drive": "0", "server": "", "healing": ""}, MINIO_EXPANSION: {"servers": "{}"}}
+    for who, data in notes.items():
         assert server.create(note(who, **data), by=account(who)) == (201, "")
 
 
@@ -296,6 +307,12 @@ def test_nothing_else_is_a_job_of_an_operation(server: "ApiServer", ml50: Cluste
         if status != 422 or "ValidatingAdmissionPolicy" not in message:
             taken[name] = (status, message)
     assert taken == {}
+
+
+def test_a_burn_in_is_on_the_node_that_its_name_says(server: "ApiServer") -> None:
+    for name in ("burn-in-gpu-01", "burn-in-gpu-r1-01-0a1b2c3", "ask-0a1b2c3d"):
+        status, message = server.create(at(burn_in(), name, "gpu-r1-01"), by=account(EXPANSION))
+        assert (status, "ValidatingAdmissionPolicy" in message) == (422, True), message
 
 
 def test_gpus_are_tried_together_on_the_nodes_that_the_name_says(server: "ApiServer") -> None:
@@ -456,6 +473,23 @@ def test_only_what_is_theirs_is_deleted(server: "ApiServer", ml50: Cluster) -> N
             assert server.request("DELETE", server.path(one, named=True), by=account(who))[0] == 422, one
     for who, status in ((UPGRADE, 422), (DRIVE_REPLACEMENT, 422), (OSD_REPLACEMENT, 200)):
         assert server.request("DELETE", server.path(osd, named=True), by=account(who))[0] == status, who
+
+
+def server_pod(name: str, space: str, app: str) -> Object:
+    metadata = {"name": name, "namespace": space, "labels": {"app.kubernetes.io/name": app}}
+    return {**pod(), "metadata": metadata}
+
+
+def test_only_who_grows_minio_ends_its_servers_and_no_other_pod(server: "ApiServer") -> None:
+    own = server_pod("minio-0", MINIO, "minio")
+    others = [server_pod("setup", MINIO, "minio-setup"), server_pod("minio-0", ROOK, "minio")]
+    for one in (own, *others):
+        assert server.create(one, dry=False)[0] == 201
+    for one in others:
+        assert server.request("DELETE", server.path(one, named=True), by=account(MINIO_EXPANSION))[0] == 422, one
+    for who in (DRIVE_REPLACEMENT, REPLACEMENT, MAINTENANCE, EXPANSION):
+        assert server.request("DELETE", server.path(own, named=True), by=account(who))[0] == 422, who
+    assert server.request("DELETE", server.path(own, named=True), by=account(MINIO_EXPANSION))[0] == 200
 
 
 def test_nobody_else_is_held(server: "ApiServer") -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cephplayed import Ceph, Osd, answering
+from cephplayed import IMAGE, Ceph, Osd, answering
 from nodesite import audited
 from nodesteps import NODES, Steps, cordoned, etcd, notes, of_parts, silent, unused
 from reference import ROOT, load
@@ -282,6 +282,29 @@ def test_a_step_that_was_killed_is_gone_on_with(steps: Steps, new: str) -> None:
     assert "were tried at" in steps.good("expansion", "burn-in", new)
 
 
+def test_what_another_run_found_is_found_again(steps: Steps, new: str) -> None:
+    """Somebody may have changed a part of the machine since: a Job that ended well counts in its own run alone."""
+    steps.join(new)
+    steps.good("expansion", "join", new)
+    for number in range(2):
+        steps.disk(new, number)
+    killed = steps.begin("expansion", "burn-in", new)
+    running(steps, f"burn-in-{new}", 1)
+    killed.kill()
+    killed.communicate()
+    finish(steps, "twin.test/complete", "")
+    steps.api.wait("it was good", lambda: steps.api.get(JOB)["status"].get("succeeded"))
+    first = steps.api.get(JOB)["metadata"]["uid"]
+    again = steps.begin("expansion", "burn-in", new, RUN_UID="another")
+    steps.api.wait(
+        "another one", lambda: (steps.api.get(JOB) or {"metadata": {"uid": first}})["metadata"]["uid"] != first
+    )
+    for number in range(2):
+        steps.disk(new, number)
+    finish(steps, "twin.test/complete")
+    ended(again)
+
+
 def taken_in(steps: Steps, new: str, do: Callable[[str], object]) -> "Object":
     """Take a machine in; what its Node then bears, but for times."""
     do("preflight")
@@ -348,7 +371,7 @@ def test_ceph_gets_a_host_only_when_it_is_whole_and_until_it_is_again(steps: Ste
     assert "12 OSDs run on cpu-28" in steps.good("expansion", "storage", host)
     metadata = {"name": "rook-ceph-default", "namespace": ROOK}
     steps.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image="docker.io/rook/ceph:v1.20.6")
+    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image=IMAGE)
     with answering(steps, Ceph({number: Osd("aaa", host) for number in range(12)}, size=5)):
         refused = steps.refused("removal", "preflight", host)
     assert "cpu-28 holds 12 OSDs (rook-ceph-osd-0, rook-ceph-osd-1, rook-ceph-osd-10, ...): take them out" in refused

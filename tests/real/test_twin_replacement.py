@@ -2,16 +2,15 @@
 and its controllers; the nodes are KWOK's. Ceph is played (cephplayed.py).
 """
 
-import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cephplayed import Ceph, Osd, answering
+from cephplayed import IMAGE, Ceph, Osd, answering
 from minioplayed import Minio, minio_answering
 from nodesite import audited, control_plane
-from nodesteps import NODES, Steps, cordoned, etcd, of_parts, silent, unused
+from nodesteps import NODES, Steps, cordoned, etcd, expects, of_parts, silent, unused
 from reference import load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -28,7 +27,7 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 NOWHERE = "127.210.250.11"
 """An address at which nothing answers at kubelet's port, as long as a test sees to that."""
 SERVERS = "/api/v1/namespaces/minio/pods"
-OPERATOR, OTHER = "docker.io/rook/ceph:v1.20.6", "docker.io/rook/ceph:v1.20.7"
+OTHER = "docker.io/rook/ceph:v1.20.7"
 ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
 
 
@@ -78,7 +77,7 @@ def operator(steps: Steps) -> Steps:
     """Rook's operator, of which the Jobs take the image, and the account that they run as."""
     metadata = {"name": "rook-ceph-default", "namespace": ROOK}
     steps.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image=OPERATOR)
+    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image=IMAGE)
     return steps
 
 
@@ -89,13 +88,6 @@ def osds(steps: Steps, node: str, *numbers: int) -> None:
         steps.deployment(ROOK, f"rook-ceph-osd-{number}", node, app="rook-ceph-osd", labels=labels)
     at = f"/apis/apps/v1/namespaces/{ROOK}/deployments/rook-ceph-osd-{numbers[-1]}"
     steps.api.wait("they run", lambda: steps.api.get(at).get("status", {}).get("readyReplicas"))
-
-
-def expects(steps: Steps, pool: str, node: str, **facts: object) -> None:
-    """Let the file say something else of a node."""
-    path = record(f"nodes-{pool}")
-    said = json.loads(steps.api.get(path)["data"][node])
-    steps.patch(path, {"data": {node: json.dumps(said | facts)}})
 
 
 def comes(steps: Steps, node: str) -> None:
@@ -442,6 +434,8 @@ def test_a_disk_that_is_none_or_has_nowhere_to_go_is_refused(operator: Steps) ->
 
     with answering(steps, Ceph({4: Osd("aaa", "cpu-26")}, size=5)):
         assert "pool nvme needs 5 of type host" in refused("cpu-26", "4")
+        report = steps.good("osd_replacement", "report", "cpu-26", OSD="4", STATUS="Failed")
+        assert report.strip().endswith("nothing was changed"), "an OSD that was left alone is not to be put in again"
         assert "sdb is no number of an OSD" in refused("cpu-27", "sdb")
         assert "gpu-01 gives Ceph no disks" in refused("gpu-01", "4")
         assert "Ceph has no OSD 99: 0 of 12 OSDs run on cpu-27" in refused("cpu-27", "99")

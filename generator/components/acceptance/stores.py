@@ -103,7 +103,8 @@ def secrets(cluster: Cluster) -> Iterator[Secret]:
                 source="in-cluster",
                 loss="harmless",
                 rotate="`radosgw-admin key create`, then `key rm` of the former one, for the user that `radosgw-admin "
-                "bucket stats` names as its owner; then restart Rook's operator, which writes the Secret anew",
+                "bucket stats` names as its owner; then restart Rook's operator, which writes the Secret anew: "
+                '"Keys of buckets of teams" in docs/operations.md',
                 readers=(READER,),
                 by=one.maker,
             )

@@ -105,7 +105,10 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
     """Yield the Secrets that Rook and cert-manager make: nobody has to give them. The one of the monitors is Ceph's
     identity, and with encrypted disks the monitors hold the disks' keys: keep a copy outside the cluster.
     """
-    rotation = "by a commit: a higher keyGeneration in spec.security.cephx.{} of the CephCluster; see operations.md"
+    rotation = (
+        "by a commit: `keys: {{{}: {}}}` below `storage.ceph` of clusters/"
+        f'{cluster.name}/cluster.yaml; then as docs/operations.md, "Ceph\'s own keys", says'
+    )
     monitors = ("ceph-secret", "ceph-username", "fsid", "mon-secret")
     yield Secret(
         name="rook-ceph-mon",
@@ -113,7 +116,7 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
         keys=monitors,
         source="in-cluster",
         loss="data",
-        rotate=rotation.format("daemon"),
+        rotate=rotation.format("daemons", ceph.keys.daemons + 1),
         readers=("rook-ceph-operator", "rook-ceph-tools"),
         by="ceph-cluster",
         along={ENDPOINTS: ("data", "mapping")},
@@ -121,7 +124,7 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
     for driver, used in (("rbd", ceph.block_pools), ("cephfs", ceph.filesystems)):
         for role in ("provisioner", "node") if used else ():
             name = f"rook-csi-{driver}-{role}"
-            yield made(name, ("userID", "userKey"), rotation.format("csi"), "ceph-csi-drivers")
+            yield made(name, ("userID", "userKey"), rotation.format("csi", ceph.keys.csi + 1), "ceph-csi-drivers")
     backed_up = {backup.source.store for backup in cluster.backups}
     for store in ceph.object_stores:
         if ceph.encryption.transit:
@@ -138,7 +141,8 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
             yield structs.replace(made(store_secret(store, reader), keys, rotate, "workflows"), turn=turn)
             # Rook deletes no user that has buckets.
             rotate = f"remove the buckets that were restored, then {rotate}"
-            yield made(store_secret(store, restorer(store)), keys, rotate, "workflows")
+            turn = Turn(way="user", user=f"{USERS}/{restorer(store)}", still="a restore that is under way")
+            yield structs.replace(made(store_secret(store, restorer(store)), keys, rotate, "workflows"), turn=turn)
 
 
 def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str = "ceph-cluster") -> Secret:

@@ -65,7 +65,8 @@ def team_keys(team: Team, bucket: TeamBucket) -> Secret:
         source="in-cluster",
         loss="outage",
         rotate="`radosgw-admin key create`, then `key rm` of the former one, for the user that `radosgw-admin bucket "
-        "stats` names as its owner; then restart Rook's operator, which writes the Secret anew",
+        "stats` names as its owner; then restart Rook's operator, which writes the Secret anew: "
+        '"Keys of buckets of teams" in docs/operations.md',
         readers=("pods of the team",),
         by="ceph-cluster",
     )

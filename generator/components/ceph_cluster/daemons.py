@@ -48,7 +48,7 @@ def ceph_cluster_object(cluster: Cluster, ceph: Ceph) -> Manifest:
         "cephConfig": {"global": OPTIONS},
         # Without encryption as well: requireMsgr2 leaves clients only the port of the new protocol.
         "csi": {"cephfs": {"kernelMountOptions": f"ms_mode={mode}"}},
-        **keys(cluster),
+        **keys(cluster, ceph),
         "placement": placement(cluster, ceph),
         "resources": of_daemons(cluster),
         "priorityClassNames": {
@@ -82,16 +82,24 @@ def network(cluster: Cluster, ceph: Ceph) -> Manifest:
     return {"provider": "host", "addressRanges": {"public": [str(public.cidr)]}, "connections": connections}
 
 
-def keys(cluster: Cluster) -> Manifest:
+def keys(cluster: Cluster, ceph: Ceph) -> Manifest:
     """Return the type of CSI keys: kernels before 7.0 do not understand the new one and could mount nothing. A
-    pool that does not say its kernel counts as old.
+    pool that does not say its kernel counts as old. And the generations of keys, where those that came first have gone.
     """
-    if all(machine.kernel and numbers(machine.kernel) >= (7,) for machine in cluster.machines):
-        return {}
-    return {
-        "security": {"cephx": {"csi": {"keyType": "aes"}}},
-        "healthCheck": {"muteHealthWarning": {warning: {"policy": "mute"} for warning in OLD_KEY_WARNINGS}},
-    }
+    old = not all(machine.kernel and numbers(machine.kernel) >= (7,) for machine in cluster.machines)
+    csi: Manifest = {"keyType": "aes"} if old else {}
+    if ceph.keys.csi > 1:
+        csi |= {**generation(ceph.keys.csi), "keepPriorKeyCountMax": ceph.keys.former}
+    parts = {"csi": csi, "daemon": generation(ceph.keys.daemons) if ceph.keys.daemons > 1 else {}}
+    cephx = {name: one for name, one in parts.items() if one}
+    muted = {warning: {"policy": "mute"} for warning in OLD_KEY_WARNINGS}
+    made = {"security": {"cephx": cephx}} if cephx else {}
+    return {**made, "healthCheck": {"muteHealthWarning": muted}} if old else made
+
+
+def generation(number: int) -> Manifest:
+    """Return which generation keys are to be of."""
+    return {"keyRotationPolicy": "KeyGeneration", "keyGeneration": number}
 
 
 def on_ceph_hosts(cluster: Cluster) -> Manifest:

@@ -94,8 +94,8 @@ def folder(dataset: Dataset) -> str:
 
 
 def _daemon_set(cluster: Cluster, dataset: Dataset) -> Manifest:
-    """Return what fills, a pod on each node. No wave waits for it: it is ready once the owner has named a version and
-    the copy is whole.
+    """Return what fills, a pod on each node. No wave waits for it: it is ready while nothing is to be
+    copied: once the copy of the version that the owner names is whole, or while there is none.
     """
     labels = {"app.kubernetes.io/name": NAMESPACE, "app.kubernetes.io/instance": dataset.name}
     return {

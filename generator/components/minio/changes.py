@@ -97,7 +97,7 @@ RUNNING = (
         armed=True,
         reason="a server pool more: once all servers are restarted together, new objects go where there is room; old "
         "ones stay where they are",
-        instead=f"when its drives are mounted: {TOGETHER}",
+        instead=f"when its servers run: `gen workflow submit minio-expansion`; without operations {TOGETHER}",
         link=f"{DOCUMENTATION}/README.md",
         when=every(is_ours, pool_appended),
     ),

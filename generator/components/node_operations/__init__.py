@@ -15,6 +15,7 @@ from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     DRIVER_UPGRADE,
     LEASES,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
 )
@@ -24,6 +25,7 @@ from generator.components.node_operations.templates import (
     driver_upgrade,
     expansion,
     maintenance,
+    minio_expansion,
     osd_replacement,
     removal,
     replacement,
@@ -66,6 +68,7 @@ def operations(cluster: Cluster) -> Iterator[Operation]:
         yield Operation(name=OSD_REPLACEMENT, templates=(osd_replacement(),))
     if cluster.storage.objects:
         yield Operation(name=DRIVE_REPLACEMENT, templates=(drive_replacement(),))
+        yield Operation(name=MINIO_EXPANSION, templates=(minio_expansion(),))
 
 
 def change_rules() -> tuple[ChangeRule, ...]:
@@ -93,7 +96,8 @@ DEFINITION = Definition(
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "
     "changes machines and disks by `node-replacement`, `osd-replacement` and `drive-replacement`: "
-    "[operations.md](operations.md#adding-a-node). Upgrades Kubernetes by `kubernetes-upgrade`, and "
+    "[operations.md](operations.md#adding-a-node). MinIO gets another pool by `minio-expansion`. "
+    "Upgrades Kubernetes by `kubernetes-upgrade`, and "
     "drivers of GPUs by `driver-upgrade`: [operations.md](operations.md#upgrading-gpu-drivers). Patches, reboots, "
     "changed files and certificates come by `node-maintenance`.",
 )

@@ -16,6 +16,7 @@ from generator.components.node_operations.names import (
     DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -38,7 +39,10 @@ from generator.model.cluster import Cluster
 from generator.model.mirror import at_mirror
 
 ACCOUNTS = f"system:serviceaccount:{NAMESPACE}:"
-ASKING = {ROOK: (REPLACEMENT, OSD_REPLACEMENT), MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, UPGRADE, MAINTENANCE)}
+ASKING = {
+    ROOK: (REPLACEMENT, OSD_REPLACEMENT),
+    MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, MINIO_EXPANSION, UPGRADE, MAINTENANCE),
+}
 """Which operations change something of a storage system, and ask it."""
 JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT, DRIVER_UPGRADE), **ASKING, ROOK: (*ASKING[ROOK], REMOVAL)}
 """Which operations make Jobs in which namespace; node-removal only has Ceph judge whether it has room."""
@@ -48,6 +52,7 @@ NOTES = {
     REPLACEMENT: "^(begun|uid|osds|machine)$",
     OSD_REPLACEMENT: "^(begun|osd-[0-9]+)$",
     DRIVE_REPLACEMENT: "^(begun|drive|server|healing)$",
+    MINIO_EXPANSION: "^(begun|servers)$",
 }
 """What the notes of an operation say."""
 QUESTIONS = (
@@ -89,6 +94,7 @@ def everything() -> Manifest:
     groups = ("batch", "apps", "rbac.authorization.k8s.io", GROUP)
     workflows = ["workflows", "workflows/*", "cronworkflows", "workflowtemplates", "clusterworkflowtemplates"]
     osd = "oldObject.metadata.?labels.?app.orValue('') == 'rook-ceph-osd'"
+    server = "oldObject.metadata.?labels[?'app.kubernetes.io/name'].orValue('') == 'minio'"
     return policy(
         "gen-operations",
         [
@@ -101,7 +107,9 @@ def everything() -> Manifest:
             "variables.job ? variables.makes && (request.operation == 'DELETE'"
             " || request.operation == 'CREATE' && !has(object.metadata.generateName)) : variables.note"
             f" || request.operation == 'DELETE' && request.?namespace.orValue('') == '{ROOK}'"
-            f" && request.resource.resource == 'deployments' && variables.account in {literal(ASKING[ROOK])} && {osd}":
+            f" && request.resource.resource == 'deployments' && variables.account in {literal(ASKING[ROOK])} && {osd}"
+            f" || request.operation == 'DELETE' && request.?namespace.orValue('') == '{MINIO}'"
+            f" && request.resource.resource == 'pods' && variables.account == '{MINIO_EXPANSION}' && {server}":
             "an account of an operation makes and deletes the Jobs and notes of its steps, and nothing else",
             f"request.operation == 'DELETE' || {only('object.metadata', _METADATA)}":
             "what an operation makes has no annotations, owners or finalizers",
@@ -143,12 +151,14 @@ def burn_in(cluster: Cluster) -> Manifest:
         "resources": {"requests": {**container["resources"]["requests"], "memory": memory}, "limits": limits},
         "volumeMounts": Cel(f"{_MAIN}.volumeMounts"),
     }
-    node = {"kubernetes.io/hostname": Cel("object.metadata.name.substring(8)")}
+    name = f"{_POD}.nodeSelector['kubernetes.io/hostname']"
+    node = {"kubernetes.io/hostname": Cel(name)}
     pod = {**spec, "nodeSelector": node, "containers": [{**container, **filled}], "volumes": Cel(f"{_POD}.volumes")}
     place = {"name": Cel("m.name"), "mountPath": Cel("'/disks/' + m.name.substring(5)")}
     rules = [
         of_repository(f"{_MAIN}.image", at_mirror(IMAGE, cluster.site.images)),
         _LIMITS,
+        _named("'burn-in-'", name),
         f"{memory}.matches('^[0-9]+Gi$')",
         f"{_POD}.volumes.all(v, v == {literal(of_volume(scripts))} || {_disk(cluster)})",
         f"{_MAIN}.volumeMounts.all(m, m == {literal(mount)} || {_DISK.format('m')} && m == {literal(place)})",
@@ -182,10 +192,16 @@ def burn_in_nccl(image: str) -> Manifest:
         _LIMITS,
         f"{_MAIN}.resources.limits.memory == {literal(container['resources']['limits']['memory'])}",
         f"{count} in [1, 2]",
-        f"object.metadata.name == 'burn-in-nccl-' + string({count}) + '-' + {names}[0]",
+        _named(f"'burn-in-nccl-' + string({count}) + '-'", f"{names}[0]"),
     ]
     tried = f"object.metadata.?labels.orValue({{}}) == {literal(job['metadata']['labels'])}"
     return _shape("gen-burn-in-nccl", NAMESPACE, of_any, pod, rules, together=tried)
+
+
+def _named(prefix: str, node: str) -> str:
+    """Return that a Job is named for its node: by a digest where a label would not bear the name (`short_name`)."""
+    whole, name = f"{prefix} + {node}", "object.metadata.name"
+    return f"{name} == {whole} || {name}.startsWith({prefix}) && {name}.matches('-[0-9a-f]{{8}}$')"
 
 
 def _disk(cluster: Cluster) -> str:

@@ -5,6 +5,7 @@ from generator.components.common import OWN_LABELS
 NAMESPACE = "node-operations"
 EXPANSION, REMOVAL, REPLACEMENT = "node-expansion", "node-removal", "node-replacement"
 OSD_REPLACEMENT, DRIVE_REPLACEMENT = "osd-replacement", "drive-replacement"
+MINIO_EXPANSION = "minio-expansion"
 UPGRADE, MAINTENANCE, DRIVER_UPGRADE = "kubernetes-upgrade", "node-maintenance", "driver-upgrade"
 MACHINE = f"{OWN_LABELS}/machine"
 """An annotation of a node, by its machine: what operations must know of that (the script `maintaining.py`)."""

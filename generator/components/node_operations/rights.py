@@ -13,6 +13,7 @@ from generator.components.node_operations.names import (
     EXPANSION,
     LEASES,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -24,6 +25,9 @@ from generator.components.rbac import bound, rule
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.capacity import osds
 from generator.model.cluster import Cluster
+
+VERBS = {OSD_REPLACEMENT: ["get", "patch"], MINIO_EXPANSION: ["delete", "get"]}
+"""What is done with notes where it is not all of it."""
 
 
 def rights(cluster: Cluster) -> Iterator[Manifest]:
@@ -67,9 +71,11 @@ def _remembering(cluster: Cluster) -> Iterator[Manifest]:
         OSD_REPLACEMENT: [one.name for one in cluster.machines if osds(one, cluster)],
         DRIVE_REPLACEMENT: of_objects if cluster.storage.objects else [],
     }
+    if cluster.storage.objects:
+        kept[MINIO_EXPANSION] = [MINIO]
     for name, nodes in kept.items():
         if nodes:
-            verbs = ["get", "patch"] if name == OSD_REPLACEMENT else ["delete", "get", "patch"]
+            verbs = VERBS.get(name, ["delete", "get", "patch"])
             own = rule("", ["configmaps"], verbs, [f"{name}-{node}" for node in nodes])
             yield from _bound(name, [own], "-notes", namespace=NAMESPACE)
 
@@ -93,6 +99,9 @@ def _inside(cluster: Cluster) -> Iterator[Manifest]:
         for name in (UPGRADE, MAINTENANCE):
             yield from _bound(name, [rule("apps", ["statefulsets"], ["list"]), asked], namespace=MINIO)
         yield from _bound(REPLACEMENT, [asked], namespace=MINIO)
+        started_anew = [rule("", ["pods"], ["delete", "list"]), rule("", ["persistentvolumeclaims"], ["list"])]
+        sets = rule("apps", ["statefulsets"], ["list"])
+        yield from _bound(MINIO_EXPANSION, [*started_anew, sets, asked], namespace=MINIO)
     if etcd_backup.DEFINITION.wanted(cluster):
         yield from _bound(UPGRADE, [rule("argoproj.io", ["workflows"], ["list"])], namespace=BACKUPS)
 

@@ -9,6 +9,7 @@ from generator.components.node_operations.names import (
     DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
+    MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
     REMOVAL,
@@ -25,9 +26,10 @@ from generator.model.gpus import VENDOR
 FILES = (
     "admitted.py", "api.py", "asking.py", "burn_in.py", "burn_in_nccl.py", "ceph.py", "daemons.py", "draining.py",
     "drive_replacement.py", "driver_upgrade.py", "drivers.py", "drives.py", "expansion.py", "fencing.py", "jobs.py",
-    "likeness.py", "maintaining.py", "maintenance.py", "members.py", "offering.py", "osd_replacement.py", "osds.py",
-    "placing.py", "planning.py", "reaching.py", "records.py", "removal.py", "replacement.py", "rounds.py",
-    "standing.py", "stores.py", "together.py", "trying.py", "upgrade.py", "upgrading.py", "versions.py", "walks.py",
+    "likeness.py", "maintaining.py", "maintenance.py", "members.py", "minio_expansion.py", "naming.py",
+    "offering.py", "osd_replacement.py", "osds.py", "placing.py", "planning.py", "reaching.py", "records.py",
+    "removal.py", "replacement.py", "rounds.py", "standing.py", "stores.py", "together.py", "trying.py",
+    "upgrade.py", "upgrading.py", "versions.py", "walks.py",
 )  # fmt: skip
 OF_ACCEPTANCE = ("nccl_output.py.txt", "processes.py.txt", "torch.sh", "torch_reduce.py.txt")
 """What burn-ins have of acceptance: its all-reduce, and who reads what that says."""
@@ -116,6 +118,12 @@ def osd_replacement() -> Manifest:
 def drive_replacement() -> Manifest:
     """Return the template that changes a drive of MinIO."""
     return _template("drive-replacement.yaml", DRIVE_REPLACEMENT, "drive_replacement.py", other_nodes())
+
+
+@cache
+def minio_expansion() -> Manifest:
+    """Return the template that brings MinIO to the server pools of the file."""
+    return _template("minio-expansion.yaml", MINIO_EXPANSION, "minio_expansion.py", {})
 
 
 @cache
@@ -209,5 +217,6 @@ def told_parameters(names: list[str]) -> list[Manifest]:
 def _known(step: str) -> list[Manifest]:
     """Return what Argo tells of the run; how it ended, only where it has."""
     own: Manifest = {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
-    known: list[Manifest] = [{"name": "RUN", "value": "{{workflow.name}}"}, {"name": "TOLD", "value": TOLD}, own]
+    run = [{"name": "RUN", "value": "{{workflow.name}}"}, {"name": "RUN_UID", "value": "{{workflow.uid}}"}]
+    known: list[Manifest] = [*run, {"name": "TOLD", "value": TOLD}, own]
     return [*known, {"name": "STATUS", "value": "{{workflow.status}}"}] if step == "report" else known

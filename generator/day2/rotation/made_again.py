@@ -3,6 +3,7 @@
 from functools import partial
 
 from generator.components.component import Manifest, Secret, Turn
+from generator.day2.rotation.store_users import give_keys
 from generator.day2.rotation.syncs import Waiting
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
@@ -25,6 +26,8 @@ def make_again(running: RunningCluster, secret: Secret, turn: Turn, waiting: Wai
     before = running.get(path(secret))
     if turn.way == "empty":
         _empty(running, secret, before)
+    elif turn.way == "user":
+        give_keys(running, secret, turn, waiting)
     elif before or turn.deletes:
         running.delete(turn.deletes or path(secret))
     if turn.job:

@@ -103,6 +103,10 @@ def _values(work: Rotating) -> str:
 
 
 def _made_again(secret: Secret, turn: Turn) -> str:
+    if turn.way == "user":
+        return (
+            f"{_object(turn.user)} is given other keys, and keeps its buckets; Rook writes them into {secret.full_name}"
+        )
     if turn.way == "empty":
         return f"{secret.full_name} is emptied, and {secret.by} fills it"
     if turn.deletes:

@@ -125,7 +125,7 @@ class Rotating(Struct, frozen=True, kw_only=True):
     def _make_again(self) -> None:
         secret, turn = self.family.origin, self.family.turn
         make_again(self.running, secret, turn, self.waiting)
-        did = "filled it" if turn.way == "empty" else "made it again"
+        did = {"empty": "filled it", "user": "wrote it"}.get(turn.way, "made it again")
         self.tell("values", f"{secret.full_name} has other values: {secret.by} {did}")
 
     def _sign_again(self) -> None:
