@@ -22,7 +22,7 @@ OPEN = {
     "exposure": "no pods: Cilium's Envoys are at nodes, those of Envoy Gateway in its own",
     "kube-system": "not gen's: everybody asks for names there, and what is the network itself",
     "node-exporter": ON_NODES,
-    "rook-ceph": "Ceph's daemons and drivers are on their node's network; the operator listens nowhere, and reaches all",
+    "rook-ceph": "Ceph's daemons and drivers are on their node's network; the operator listens nowhere and reaches all",
     "tigera-operator": ON_NODES,
     "zabbix-agent": ON_NODES,
 }
