@@ -163,13 +163,14 @@ EXPORTERS = {
             ("volcano_unschedule_job_count", "", 1),
             ("volcano_unschedule_task_count", 'job_id="speech/podgroup-1"', 8),
             ("volcano_pod_preemption_victims", "", 0),
-            *(("volcano_schedule_attempts_total", f'result="{result}"', "@") for result in ("unschedulable", "error")),
+            ("volcano_total_preemption_attempts", "", "@"),
             *(
                 (f"volcano_queue_pod_group_{name}_count", 'queue_name="default"', 1)
                 for name in ("pending", "inqueue", "running", "unknown")
             ),
         )
-        + _histogram("volcano_e2e_scheduling_latency_milliseconds", ""),
+        + _histogram("volcano_e2e_scheduling_latency_milliseconds", "")
+        + _histogram("volcano_task_scheduling_latency_milliseconds", ""),
         {"namespace": "volcano-system", "job": "volcano-scheduler"},
     ),
     "argocd": Exporter(

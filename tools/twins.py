@@ -50,7 +50,7 @@ GROUPS = (
     Group(600, ("test_whole",)),
     Group(600, ("test_live_sync",)),
     Group(530, ("test_rehearse_argocd",)),
-    Group(440, ("test_twin", "test_twin_attacks", "test_twin_without_kueue")),
+    Group(480, ("test_twin", "test_twin_attacks", "test_twin_metrics", "test_twin_without_kueue")),
     Group(420, ("test_live_bootstrap",)),
     Group(420, ("test_fleet_pods",)),
     Group(400, ("test_twin_frameworks",)),

@@ -1,7 +1,8 @@
 """Volcano as processes: both with the configuration, arguments and accounts that were applied."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from generator.components.component import Manifest
@@ -14,22 +15,24 @@ PODS_ONLY = ("--logtostderr", "--enable-healthz", "--enable-metrics", "--leader-
 
 
 @contextlib.contextmanager
-def volcano(api: Plane, conf: str = "") -> Iterator[None]:
-    """Run both; `conf` replaces the scheduler's configuration."""
+def volcano(api: Plane, conf: str = "", flags: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> Iterator[None]:
+    """Run both; `conf` replaces the scheduler's configuration, and `flags` are more words, by whose they are."""
     scheduler, controllers = program("vc-scheduler"), program("vc-controller-manager")
     file = api.address.folder / "volcano.conf" / "volcano-scheduler.conf"
     file.parent.mkdir(exist_ok=True)  # a folder of its own: all of it is watched
     file.write_text(conf or _applied(api))
     more = [f"--scheduler-conf={file}", "--cache-dumper=false"]
     with (
-        _process(api, "volcano-scheduler", [scheduler, *more], ready=lambda: True),
-        _process(api, "volcano-controllers", [controllers, "--enable-healthz=false"], ready=lambda: _open(api)),
+        _process(api, "volcano-scheduler", [scheduler, *more], lambda: True, flags),
+        _process(api, "volcano-controllers", [controllers, "--enable-healthz=false"], lambda: _open(api), flags),
     ):
         yield
 
 
 @contextlib.contextmanager
-def _process(api: Plane, name: str, command: list[str], ready: Any) -> Iterator[None]:
+def _process(
+    api: Plane, name: str, command: list[str], ready: Any, flags: Mapping[str, tuple[str, ...]]
+) -> Iterator[None]:
     folder = api.address.folder / name
     words = [
         *command,
@@ -40,7 +43,7 @@ def _process(api: Plane, name: str, command: list[str], ready: Any) -> Iterator[
     container = _container(api, name)
     env = {one["name"]: one["value"] for one in container.get("env", []) if "value" in one}
     env |= {"DEBUG_SOCKET_DIR": str(folder / "sockets")}
-    with running(folder, [*words, *_arguments(container)], ready, **env):
+    with running(folder, [*words, *_arguments(container), *flags.get(name, ())], ready, **env):
         yield
 
 
