@@ -150,7 +150,8 @@ def _place(cluster: Cluster) -> Text:
     assert backup
     place = elsewhere(cluster, backup)
     where = Text(Template("{url}"), url=Word(place.address)) if place else Text(Template("the MinIO of this cluster"))
-    what = Template("the folder {bucket} of {where}" if place and place.nfs else "the bucket {bucket} of {where}")
+    in_folder, in_bucket = Template("the folder {bucket} of {where}"), Template("the bucket {bucket} of {where}")
+    what = in_folder if place and place.nfs else in_bucket
     return Text(what, bucket=Word(backup.target.bucket), where=where)
 
 

@@ -24,7 +24,7 @@ JUDGE = """
 import json, sys
 told, made = json.load(sys.stdin), {"__name__": "room"}
 exec(told["script"], made)
-print(json.dumps([*dict.fromkeys(made["reasons"](told["answers"], {*told["leaving"]}))][:made["TOLD"]]))
+json.dump([*dict.fromkeys(made["reasons"](told["answers"], {*told["leaving"]}))][:made["TOLD"]], sys.stdout)
 """
 Osds = dict[str, list[int]]
 """The numbers of OSDs by their hosts."""
