@@ -62,10 +62,14 @@ def network_operator(cluster: Cluster) -> Component:
 
 
 def shut(cluster: Cluster) -> tuple[Manifest, ...]:
-    """Shut the operator but for its webhook. What it runs is on the nodes' own network (v26.4.1: `manifests`)."""
+    """Shut the operator but for its webhook. What it runs is on the nodes' own network (v26.4.1: `manifests`). What
+    leaves is open: for an `ofedDriver` that somebody adds it asks the registry for tags, wherever that is, and without
+    an answer takes another image of the driver than before (pkg/docadriverimages).
+    """
     _, namespace = release_of(cluster, "network-operator", NAMESPACE)
     labels = {"app.kubernetes.io/name": "network-operator"}
-    return closed(cluster, Controller(name="network-operator", namespace=namespace, labels=labels, called=(9443,)))
+    one = Controller(name="network-operator", namespace=namespace, labels=labels, called=(9443,), asks=None)
+    return closed(cluster, one)
 
 
 def hooks(cluster: Cluster) -> dict[str, Literal["drop", "plain", "keep"]]:

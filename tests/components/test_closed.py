@@ -175,6 +175,9 @@ def test_the_webhook_of_the_network_operator_is_called_by_nodes() -> None:
     assert (call["fromEntities"], call["toPorts"]) == (NODES, [{"ports": [{"port": "9443", "protocol": "TCP"}]}])
     labels = {"matchLabels": {"app.kubernetes.io/name": "network-operator"}}
     assert policies["NetworkPolicy"]["podSelector"] == policies["CiliumNetworkPolicy"]["endpointSelector"] == labels
+    assert not [one for one in policies.values() if "egress" in one or "Egress" in one.get("policyTypes", ())], (
+        "where drivers are of a registry, it asks that one for their tags"
+    )
 
 
 def test_provisioners_of_scratch_are_read_by_prometheus_where_there_is_one() -> None:

@@ -33,7 +33,11 @@ def away(item: AnyBackup) -> Any:
 
 @pytest.fixture
 def moved(ml50: Cluster) -> Cluster:
-    """A cluster with all its backups on an export."""
+    return exported(ml50)
+
+
+def exported(ml50: Cluster) -> Cluster:
+    """Return the cluster with all its backups on an export."""
     nas = Elsewhere(name="nas", nfs=Export(server="nas.example.org", path="/backups/ml50"))
     etcd, zabbix = ml50.kubernetes.etcd, ml50.monitoring.zabbix
     assert etcd.backup
@@ -124,7 +128,7 @@ def test_the_scripts_of_steps_get_every_variable_that_they_read(moved: Cluster) 
     for step in steps:
         text = "".join(map(read_text, scripts_of[Path(step["command"][1]).name]))
         read = {*re.findall(r"\$\{?([A-Z][A-Z_]+)(?![-A-Z_])", text)} - {"BASH_SOURCE", "BASH_REMATCH"}
-        read -= {*re.findall(r" ([A-Z]+)=", text)}
+        read -= {*re.findall(r"\b([A-Z]+)=", text)}
         bucket = {"TARGET_URL", "TARGET_ACCESS_KEY", "TARGET_SECRET_KEY"}
         assert read - bucket <= {one["name"] for one in step["env"]} | {"MC_CONFIG_DIR"}, step["command"]
 

@@ -18,6 +18,7 @@ from nodeshelf import imported as imported_scripts
 from reference import without_backups, without_operations
 
 from generator.components.node_operations import DEFINITION, node_operations
+from generator.components.node_operations.admission import LONGEST
 from generator.components.node_operations.facts import FACTS, OF_POOL, config_maps, upgrade_facts
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
@@ -284,7 +285,9 @@ def test_the_namespace_is_restricted(ml50: Cluster) -> None:
 def test_jobs_bear_names_of_nodes_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = imported_scripts(tmp_path, monkeypatch)
     next(shelf)
-    short = importlib.import_module("naming").short_name
+    naming = importlib.import_module("naming")
+    assert naming.LONGEST == LONGEST, "the rule on who names them goes by it, too"
+    short = naming.short_name
     assert [short(one) for one in ("gpu-01", "g" * 46)] == ["gpu-01", "g" * 46]
     long = ["g" * 47, "g" * 63, "gpu-01.rack-1.example.org", "gpu-01.rack-1.example.com", "a" * 36 + ".b"]
     names = [f"burn-in-nccl-2-{short(one)}-0" for one in long]

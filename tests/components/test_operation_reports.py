@@ -15,6 +15,7 @@ import pytest
 from messenger import TOKEN, Answer, Messenger, messenger
 from msgspec import structs
 from reference import load, without_operations
+from test_exports import exported
 
 from generator.components import compose
 from generator.components.component import Component
@@ -372,7 +373,7 @@ def test_every_operation_tells_monitoring_how_it_ended(name: str) -> None:
 
 def test_what_has_alerts_of_its_own_runs_on_a_schedule(ml50: Cluster) -> None:
     """What people begin has no other alert, and neither has the report, which somebody misses on a Monday."""
-    objects = [one for each in compose(ml50) for one in each.objects]
+    objects = [one for cluster in (ml50, exported(ml50)) for each in compose(cluster) for one in each.objects]
     schedules = [one["spec"]["workflowSpec"] for one in objects if one["kind"] == "CronWorkflow"]
     of_volumes = drill_template("image")["metadata"]["name"]
     assert {one["workflowTemplateRef"]["name"] for one in schedules} | {of_volumes} == {*SCHEDULED, "health-report"}

@@ -148,12 +148,29 @@ def test_without_room_nothing_is_tried_and_the_snapshot_stays(machine: Machine) 
     assert not (machine.out / "last-drill").exists()
 
 
-def test_a_drill_that_was_killed_leaves_nothing_to_the_next_run(machine: Machine) -> None:
+def killed(machine: Machine) -> None:
     between(machine, "/work/drill/client", after="kill -KILL $(cut -d ' ' -f 4 /proc/$PPID/stat)")
     assert machine.snapshot().returncode == -signal.SIGKILL
     (machine.tools / "ctr").unlink()
     assert "etcd-snapshot-member" in containers(machine)
     assert not (machine.out / "last-drill").exists()
+
+
+def test_a_drill_that_was_killed_leaves_nothing_to_the_next_run(machine: Machine) -> None:
+    killed(machine)
     time.sleep(1.1)
     done = machine.snapshot()
     assert "tried: a member" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_outlives_a_drill_that_was_killed_writes_no_more_where_the_next_one_clears_up(machine: Machine) -> None:
+    killed(machine)
+    drill = machine.root / "var/lib/etcd-snapshots/work/drill"
+    left = {*drill.iterdir()}
+    command = ["ctr", "--namespace=k8s.io", "tasks", "kill", "--signal=KILL", "etcd-snapshot-member"]
+    subprocess.run(command, env=machine.environment, check=True)
+    while containers(machine):
+        time.sleep(0.1)
+    time.sleep(0.5)
+    assert {*drill.iterdir()} == left
+    shutil.rmtree(drill.parent)

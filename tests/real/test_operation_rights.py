@@ -310,7 +310,7 @@ def test_nothing_else_is_a_job_of_an_operation(server: "ApiServer", ml50: Cluste
 
 
 def test_a_burn_in_is_on_the_node_that_its_name_says(server: "ApiServer") -> None:
-    for name in ("burn-in-gpu-01", "burn-in-gpu-r1-01-0a1b2c3", "ask-0a1b2c3d"):
+    for name in ("burn-in-gpu-01", "burn-in-gpu-r1-01-0a1b2c3", "burn-in-any-0a1b2c3d", "ask-0a1b2c3d"):
         status, message = server.create(at(burn_in(), name, "gpu-r1-01"), by=account(EXPANSION))
         assert (status, "ValidatingAdmissionPolicy" in message) == (422, True), message
 

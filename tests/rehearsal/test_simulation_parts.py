@@ -11,9 +11,13 @@ from msgspec import structs
 from reference import load
 from test_simulation import simulation
 
+from generator.components import compose
+from generator.components.node_operations.names import NAMESPACE
+from generator.model.fields import dig, sequence
 from generator.rehearsal.simulation import asked, crush, drivers
-from generator.rehearsal.simulation.course import inputs
+from generator.rehearsal.simulation.course import filled, inputs, of_run
 from generator.rehearsal.simulation.joining import joined
+from generator.rehearsal.simulation.played import PLAYED
 from generator.rehearsal.simulation.reading import NODES, PODS, REVISIONS, SETS, State, reduced
 from generator.rehearsal.simulation.simulate import leaving
 from generator.rehearsal.simulation.text import lines
@@ -183,3 +187,25 @@ def test_words_of_a_plan_are_shown_and_that_nobody_had_to_leave() -> None:
     assert sum("| 5. cpu-01" in line for line in text) == 1, "the walk itself is told as it happens"
     assert sum(line.endswith("| ... and 10 lines more, which `--output json` has") for line in text) == 1
     assert "no pod had to leave its node for it, and no gang was stopped" in text
+
+
+def operations() -> dict[str, Object]:
+    parts = [operation for part in compose(load("ml50")) for operation in part.operations]
+    found = [one for operation in parts for one in operation.templates]
+    kinds = [one for one in found if one["kind"] == "WorkflowTemplate" and one["metadata"]["namespace"] == NAMESPACE]
+    return {one["metadata"]["name"]: one["spec"] for one in kinds}
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_all_that_steps_ask_argo_for_is_told_in_a_simulation(name: str) -> None:
+    spec = operations()[name]
+    given = {one["name"]: "any" for one in sequence(dig(spec, "arguments", "parameters"))}
+    known = of_run(name, given)
+    steps = [one for one in spec["templates"] if "container" in one]
+    assert steps
+    for one in steps:
+        items = [each["name"] for each in sequence(dig(one, "inputs", "parameters"))]
+        ended = {"workflow.status": "Failed"} if one["name"] == spec.get("onExit") else {}
+        told = known | ended | {f"inputs.parameters.{item}": "any" for item in items}
+        for variable in one["container"]["env"]:
+            filled(str(variable.get("value", "")), told)

@@ -55,6 +55,8 @@ NOTES = {
     MINIO_EXPANSION: "^(begun|servers)$",
 }
 """What the notes of an operation say."""
+LONGEST = 46
+"""How many letters of a node's name the names of its Jobs bear (`naming.py`)."""
 QUESTIONS = (
     "room( [0-9]+)+|ceph osd (find|metadata) [0-9]+ --format json|ceph osd safe-to-destroy( [0-9]+)+ --format json"
     "|ceph osd out( [0-9]+)+|ceph osd down [0-9]+|ceph osd purge osd\\.[0-9]+"
@@ -201,7 +203,8 @@ def burn_in_nccl(image: str) -> Manifest:
 def _named(prefix: str, node: str) -> str:
     """Return that a Job is named for its node: by a digest where a label would not bear the name (`short_name`)."""
     whole, name = f"{prefix} + {node}", "object.metadata.name"
-    return f"{name} == {whole} || {name}.startsWith({prefix}) && {name}.matches('-[0-9a-f]{{8}}$')"
+    short = f"({node}.contains('.') || size({node}) > {LONGEST})"
+    return f"{name} == {whole} || {short} && {name}.startsWith({prefix}) && {name}.matches('-[0-9a-f]{{8}}$')"
 
 
 def _disk(cluster: Cluster) -> str:

@@ -11,7 +11,10 @@ FAILED = "argo_workflows_operation_last_failure_seconds"
 """Another one: when the newest run ended that failed or was stopped."""
 TOLD_FOR = 24 * 60 * 60
 """How long a failure is told, in seconds, where no run has gone well since."""
-SCHEDULED = ("backup", "drill", "etcd-backup", "gpu-care", "volume-drill", "zabbix-backup", "zabbix-drill")
+SCHEDULED = (
+    "backup", "backup-to-files", "drill", "drill-of-files", "etcd-backup", "etcd-backup-to-files", "gpu-care",
+    "volume-drill", "zabbix-backup", "zabbix-drill",
+)  # fmt: skip
 """Operations whose alerts tell, in Prometheus and in Zabbix, that they did not work for too long."""
 
 

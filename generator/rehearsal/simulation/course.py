@@ -91,8 +91,7 @@ class Course:
         """
         self._account()
         begun, status = monotonic(), "Succeeded"
-        known = {f"workflow.parameters.{name}": value for name, value in given.items()}
-        known["workflow.name"] = f"{self.name}-simulated"
+        known = of_run(self.name, given)
         for one, told in self._walk(self.spec["entrypoint"], known):
             done = self._run(one, told, begun)
             yield done
@@ -170,6 +169,12 @@ class Course:
             "LAST_WORDS": str(self.folder / "words"),
             "POD": OWN_POD,
         }
+
+
+def of_run(name: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Return what Argo tells the steps of a run of an operation, but for how it ended."""
+    told = {f"workflow.parameters.{parameter}": value for parameter, value in given.items()}
+    return told | {"workflow.name": f"{name}-simulated", "workflow.uid": f"{name}-simulated"}
 
 
 def filled(text: str, known: Mapping[str, str]) -> str:

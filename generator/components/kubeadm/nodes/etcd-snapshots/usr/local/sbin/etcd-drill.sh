@@ -45,16 +45,14 @@ follow() { # what the live etcd has thrown away since, of older revisions, this 
 }
 
 start_member() { # in a network of its own, where nothing is; of this node's CPUs it gets one
-  {
-    ctr --namespace k8s.io run --rm --cpus 1 --mount "type=bind,src=$work,dst=/work,options=rbind:rw" "$image" "$member" \
-      etcd --data-dir /work/drill/data --listen-client-urls unix:///work/drill/client --unsafe-no-fsync \
-      --listen-peer-urls unix:///work/drill/peer --advertise-client-urls http://localhost:2379 || true
-    touch "$work/drill/ended"
-  } >"$work/member.log" 2>&1 9>&- &
+  ctr --namespace k8s.io run --rm --cpus 1 --mount "type=bind,src=$work,dst=/work,options=rbind:rw" "$image" "$member" \
+    etcd --data-dir /work/drill/data --listen-client-urls unix:///work/drill/client --unsafe-no-fsync \
+    --listen-peer-urls unix:///work/drill/peer --advertise-client-urls http://localhost:2379 >"$work/member.log" 2>&1 9>&- &
+  runs=$!
   waited=0
   until [ -S "$work/drill/client" ] && ask 2>/dev/null; do
     waited=$((waited + 1))
-    if [ -e "$work/drill/ended" ] || [ "$waited" -gt "$patience" ]; then return 1; fi
+    if ! kill -0 "$runs" 2>/dev/null || [ "$waited" -gt "$patience" ]; then return 1; fi
     sleep 1
   done
 }
