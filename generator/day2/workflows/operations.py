@@ -15,7 +15,10 @@ from generator.spec.near import suggest
 
 AGAIN = f"{OWN_LABELS}/again"
 """An annotation of a run: the one that it does once more."""
-
+SCHEDULED = "workflows.argoproj.io/cron-workflow"
+"""The label by which Argo Workflows knows a schedule's runs: while one of them works, it leaves the next one out. That
+one would wait for the lock of the first at the head of the queue for a target, and other backups behind it.
+"""
 
 _OF_RUN = ("workflowTemplateRef", "arguments")
 
@@ -85,7 +88,7 @@ def _scheduled(schedule: Manifest, named: str, template: Manifest) -> Operation:
         namespace=schedule["metadata"]["namespace"],
         template=named,
         parameters=tuple(parameters.values()),
-        labels=_labels(mapping(dig(spec, "workflowMetadata", "labels"))),
+        labels={SCHEDULED: schedule["metadata"]["name"], **_labels(mapping(dig(spec, "workflowMetadata", "labels")))},
         more={name: value for name, value in spec["workflowSpec"].items() if name not in _OF_RUN},
         schedule=", ".join(map(str, sequence(spec.get("schedules")))),
         suspended=bool(spec.get("suspend")),
