@@ -199,6 +199,18 @@ def test_what_rots_is_found_set_aside_and_brought_anew(site: Filed) -> None:
     site.step("drill.py", "prove")
 
 
+def test_what_a_server_lays_beside_it_is_left_alone(site: Filed) -> None:
+    site.put("one", "1\n")
+    site.backup()
+    (content,) = (site.store / "data").glob("*/*")
+    beside = [site.store / "data/@eaDir/thumb", content.with_name(".nfs00000001"), content.with_name("notes")]
+    for file in beside:
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    site.backup(later=1, ROUNDS="1")
+    assert all(file.exists() for file in (content, *beside))
+
+
 def test_within_the_rounds_each_file_is_read_once(site: Filed) -> None:
     for number in range(12):
         site.put(f"k{number}", f"{number}\n")
