@@ -60,7 +60,7 @@ def test_a_schedule_knows_what_is_run_of_it_by_hand_and_once_more() -> None:
     """Argo Workflows then begins no second run beside it, which would wait at the head of the queue for its target."""
     template = {"metadata": {"name": "backup", "namespace": "ops"}, "spec": {}}
     spec = {"schedules": ["0 1 * * *"], "workflowSpec": {"workflowTemplateRef": {"name": "backup"}}}
-    schedule = {"metadata": {"name": "backup-data", "namespace": "ops"}, "spec": spec}
+    schedule = {"metadata": {"name": "backup-data", "namespace": "ops", "uid": "u1"}, "spec": spec}
     made: list[dict[str, Any]] = []
 
     def create(workflow: dict[str, Any], **_: bool) -> dict[str, Any]:
@@ -75,6 +75,8 @@ def test_a_schedule_knows_what_is_run_of_it_by_hand_and_once_more() -> None:
     begin(way, run_of(chosen(operations(way, ["ops"]), "backup"), {}))
     labels = [one["metadata"]["labels"].get("workflows.argoproj.io/cron-workflow") for one in made]
     assert labels == ["backup-data", "backup-data", None]
+    owners = [[one["uid"] for one in each["metadata"].get("ownerReferences", ())] for each in made]
+    assert owners == [["u1"], ["u1"], []]
 
 
 def test_groups_are_left_out_and_tries_lie_below_their_step() -> None:

@@ -353,6 +353,18 @@ def test_one_waits_for_its_turn_while_another_copies_and_what_was_killed_is_whol
     assert all(site.mc("cat", f"target/datasets-backup/{key}") == text for key, text in large.items())
 
 
+def test_a_schedule_leaves_out_what_would_wait_for_a_run_by_hand(site: Site) -> None:
+    path = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/cronworkflows/backup-datasets"
+    begun = run_of(site.backup(watch=False))
+
+    def works() -> set[str]:
+        return {one["name"] for one in site.api.request("GET", path)[1].get("status", {}).get("active") or ()}
+
+    assert any(begun in works() for _ in tries(60)), site.api.request("GET", path)[1]
+    assert site.gen("watch", begun).returncode == 0
+    assert any(begun not in works() for _ in tries(60))
+
+
 def at_once(number: int) -> Manifest:
     """Return how many backups may run into MinIO at once, as the platform's ConfigMap says it."""
     metadata = {"name": AT_ONCE, "namespace": ARGO}
