@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from generator.components import compose
+from generator.components.argo_workflows import NAMESPACE as ARGO
+from generator.components.argo_workflows import argo_workflows
 from generator.components.component import Manifest
 from generator.components.etcd_backup import etcd_backup
 from generator.components.minio_backup import minio_backup
@@ -13,7 +16,7 @@ from generator.components.workflows import workflows
 from generator.components.workflows.turns import AT_ONCE
 from generator.components.zabbix_backup import zabbix_backup
 from generator.model.backup import CopyTarget
-from generator.model.cluster import Cluster
+from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.quantity import Quantity
 from generator.model.storage import Copying
 
@@ -44,21 +47,41 @@ def without_minio_backups(cluster: Cluster) -> Cluster:
     return structs.replace(cluster, backups=cluster.ceph_backups)
 
 
+def unmanaged(cluster: Cluster, *names: str) -> Cluster:
+    """Return the cluster whose components of these names others install."""
+    components = {**cluster.components, **dict.fromkeys(names, ComponentSettings(managed=False))}
+    return structs.replace(cluster, components=components)
+
+
+def counted(cluster: Cluster) -> dict[str, set[str]]:
+    """Return which targets each ConfigMap counts, and hold that each run finds its own there."""
+    objects = [each for one in compose(cluster) for each in one.objects]
+    found = {place: {*data} for place, data in at_once(*objects)}
+    runs = [arguments for arguments in told(tuple(objects)).values() if "turn" in arguments]
+    assert runs
+    assert all(one["turn"] in found[one["turns-in"]] for one in runs)
+    return found
+
+
 def test_one_place_counts_both_kinds_of_backups(ml50: Cluster) -> None:
-    both = (*workflows(ml50).objects, *minio_backup(ml50).objects)
-    assert at_once(*both) == [(OF_MINIO, {"minio": "2", "elsewhere-offsite": "1"})]
-    runs = [arguments for arguments in told(both).values() if "turn" in arguments]
-    assert {(one["name"], one["turn"], one["turns-in"]) for one in runs} == {
-        ("datasets", "minio", OF_MINIO),
-        ("checkpoints", "minio", OF_MINIO),
-        ("models", "elsewhere-offsite", OF_MINIO),
-    }
+    assert counted(ml50) == {ARGO: {"minio", "elsewhere-offsite"}}
+    assert at_once(*argo_workflows(ml50).objects) == [(ARGO, {"minio": "2", "elsewhere-offsite": "1"})]
 
 
-def test_without_backups_of_minio_it_is_where_those_of_ceph_are(ml50: Cluster) -> None:
-    made = workflows(copied(without_minio_backups(ml50), Copying(at_once=3))).objects
-    assert at_once(*made) == [(NAMESPACE, {"minio": "3"})]
-    assert {one["turns-in"] for one in told(made).values() if "turn" in one} == {NAMESPACE}
+def test_it_stays_where_it_is_when_backups_come_and_go(ml50: Cluster) -> None:
+    """What waits by a ConfigMap that is gone waits for ever."""
+    both = {ARGO: {"minio", "elsewhere-offsite"}}
+    assert counted(without_minio_backups(ml50)) == both
+    assert counted(structs.replace(ml50, backups=ml50.minio_backups)) == both
+    assert at_once(*argo_workflows(structs.replace(ml50, backups=())).objects) == []
+
+
+def test_it_is_there_whatever_others_install(ml50: Cluster) -> None:
+    for names in (("minio-backup",), ("workflows",), ("minio",)):
+        assert counted(unmanaged(ml50, *names)).keys() == {ARGO}, names
+    assert counted(unmanaged(ml50, "argo-workflows")).keys() == {OF_MINIO}
+    assert counted(unmanaged(ml50, "argo-workflows", "minio-backup")).keys() == {NAMESPACE}
+    assert counted(unmanaged(ml50, "argo-workflows", "workflows")).keys() == {OF_MINIO}
 
 
 def test_a_service_that_backups_of_both_kinds_go_to_is_there_once(ml50: Cluster) -> None:
@@ -66,9 +89,7 @@ def test_a_service_that_backups_of_both_kinds_go_to_is_there_once(ml50: Cluster)
     away = structs.replace(first, target=CopyTarget(bucket="copies", at="offsite"))
     made = structs.replace(ml50, backups=(away, *others))
     assert told(workflows(made).objects)["backup-datasets"]["turn"] == "elsewhere-offsite"
-    assert at_once(*workflows(made).objects, *minio_backup(made).objects) == [
-        (OF_MINIO, {"minio": "2", "elsewhere-offsite": "1"})
-    ]
+    assert counted(made) == {ARGO: {"minio", "elsewhere-offsite"}}
 
 
 def test_each_has_its_share_of_the_bandwidth_also_those_that_wait_for_nobody(ml50: Cluster) -> None:

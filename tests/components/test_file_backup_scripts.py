@@ -137,6 +137,48 @@ def test_of_ten_thousand_small_objects_a_killed_run_brings_none_twice(site: File
     assert not list((site.store / "work").glob("*.part"))
 
 
+def test_a_run_that_was_ended_after_its_copy_is_not_brought_anew(site: Filed) -> None:
+    filled(site, 20)
+    site.step("backup.py", "precheck")
+    site.step("backup.py", "copy")
+    site.since += 1
+    site.step("backup.py", "precheck")
+    assert "20 objects, of which 0 were read" in site.step("backup.py", "copy")
+    site.backup("verify", "record", "keep")
+    assert site.records()[0]["read"] == 20
+
+
+def test_what_a_node_that_went_down_left_half_written_is_a_hint_and_no_more(site: Filed) -> None:
+    filled(site, 20)
+    site.step("backup.py", "precheck")
+    site.step("backup.py", "copy")
+    (file,) = (site.store / "lists").glob("*.jsonl")
+    first, second, *_ = file.read_text().splitlines(keepends=True)
+    file.unlink()
+    (site.store / "work/unfinished.jsonl").write_text(f"{first}{chr(0) * 4096}{second}")
+    (site.store / "work/fresh").write_text(f"{chr(0) * 4096}\n")
+    site.since += 1
+    site.step("backup.py", "precheck")
+    assert "20 objects, of which 19 were read" in site.step("backup.py", "copy")
+    site.backup("verify", "record", "keep")
+
+
+def test_one_clock_that_is_ahead_removes_nothing(site: Filed) -> None:
+    site.put("one", "1\n")
+    site.since -= 40 * 86400
+    for days in (0, 20, 20):
+        site.backup(later=days * 86400)
+    kept = len(site.records())
+    site.since += 1000 * 86400  # the API server's clock
+    site.step("backup.py", "keep")
+    assert len(site.records()) == kept
+    ahead = "import time; was = time.time; time.time = lambda: was() + 1e8\n"
+    (site.scripts / "backup.py").write_text(ahead + (site.scripts / "backup.py").read_text())
+    site.since -= 1000 * 86400
+    site.step("backup.py", "keep")
+    assert len(site.records()) == kept
+
+
 def test_what_rots_is_found_set_aside_and_brought_anew(site: Filed) -> None:
     for key in ("one", "two"):
         site.put(key, f"content of {key}\n")
@@ -155,6 +197,18 @@ def test_what_rots_is_found_set_aside_and_brought_anew(site: Filed) -> None:
     site.backup(later=1, ROUNDS="1")
     assert path.exists()
     site.step("drill.py", "prove")
+
+
+def test_what_a_server_lays_beside_it_is_left_alone(site: Filed) -> None:
+    site.put("one", "1\n")
+    site.backup()
+    (content,) = (site.store / "data").glob("*/*")
+    beside = [site.store / "data/@eaDir/thumb", content.with_name(".nfs00000001"), content.with_name("notes")]
+    for file in beside:
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    site.backup(later=1, ROUNDS="1")
+    assert all(file.exists() for file in (content, *beside))
 
 
 def test_within_the_rounds_each_file_is_read_once(site: Filed) -> None:
@@ -177,11 +231,11 @@ def test_old_states_go_after_their_days_and_what_others_hold_stays(site: Filed) 
     site.mc("rm", f"site/{site.name}/old")
     site.since = now - 35 * 86400
     site.backup(SHRINK_PERCENT="100")
-    assert len(site.records()) == 1  # the newest of before: how it was thirty days ago
-    assert len(list((site.store / "data").glob("*/*"))) == 1
+    assert len(list((site.store / "data").glob("*/*"))) == 2
     site.since = now
     site.backup()
-    assert len(site.records()) == 2
+    assert len(site.records()) == 2  # now, and the newest of before: how it was thirty days ago
+    assert len(list((site.store / "data").glob("*/*"))) == 1
 
 
 def test_a_source_that_shrank_is_not_recorded(site: Filed) -> None:
@@ -266,6 +320,18 @@ def test_a_full_target_ends_at_once_and_leaves_what_is_there(small: Filed) -> No
     assert "there is no room" in site.last_words()
     assert len(site.records()) == 1
     site.step("drill.py", "prove")
+
+
+def test_what_a_run_that_was_ended_brought_needs_no_room_again(small: Filed) -> None:
+    filled(small, 5, 1 << 20)
+    small.step("backup.py", "precheck")
+    small.step("backup.py", "copy")
+    small.since += 1  # 3 MiB are left, and the source has 5
+    small.step("backup.py", "precheck")
+    (file,) = (small.store / "lists").glob("*.jsonl")
+    file.rename(small.store / "work/unfinished.jsonl")
+    small.backup(later=1)
+    assert small.records()[0]["objects"] == 5
 
 
 def test_an_export_that_takes_no_writes_is_told(small: Filed) -> None:

@@ -22,6 +22,7 @@ SCRIPTS = {
     "client.sh": "workflows/client.sh",
     "ready.sh": "workflows/ready.sh",
     "fetch-file.sh": "zabbix_backup/fetch-file.sh",
+    "record.sh": "zabbix_backup/record.sh",
 }
 DAY = 86400
 
@@ -106,6 +107,45 @@ def test_older_states_stay_for_their_days_and_the_newest_for_ever(place: Place) 
     assert len(list(place.there.glob("*.dump"))) == 2
     assert place.run(MAX_AGE=str(40 * DAY), KEEP_DAYS="0").returncode == 0
     assert place.names() == {f"{name}.dump", f"{name}.json", "cluster"}
+
+
+def test_what_an_ended_run_left_goes_after_its_days(place: Place) -> None:
+    place.there.mkdir(parents=True)
+    old, new = stamp(place.now - 20 * DAY), stamp(place.now - DAY)
+    for name in (f"{old}.dump", f"{old}.dump.part", f"{old}.keys.age", f"{new}.dump.part"):
+        (place.there / name).touch()
+    name = place.take()
+    assert place.run().returncode == 0
+    assert place.names() == {f"{name}.dump", f"{name}.json", f"{new}.dump.part", "cluster"}
+
+
+@pytest.mark.parametrize("ahead", ["node", "API server"])
+def test_one_clock_that_is_ahead_removes_nothing(place: Place, ahead: str) -> None:
+    for age in (10 * DAY, 60):
+        place.take(age)
+        assert place.run(MAX_AGE=str(40 * DAY)).returncode == 0
+    more = {"SINCE": str(place.now + 1000 * DAY), "MAX_AGE": str(2000 * DAY)}
+    if ahead == "node":
+        clock = place.folder / "date"
+        clock.write_text(
+            f'#!/bin/sh\ncase "$*" in +%s) echo {place.now + 1000 * DAY} ;; *) exec /bin/date "$@" ;; esac\n'
+        )
+        clock.chmod(0o755)
+        more = {"PATH": f"{place.folder}:{os.environ['PATH']}"}
+    assert place.run(**more).returncode == 0
+    assert len(list(place.there.glob("*.dump"))) == 2
+
+
+def test_a_drill_of_a_dump_is_recorded_beside_it(place: Place) -> None:
+    name = place.take()
+    assert place.run().returncode == 0
+    (place.folder / "work/drill.json").write_text('{"backup":"etcd"}\n')
+    done = place.run("record.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    (drill,) = (place.there / "_drills").iterdir()
+    assert (drill.suffix, drill.read_text()) == (".json", '{"backup":"etcd"}\n')
+    assert place.run("fetch-file.sh").returncode == 0
+    assert (place.folder / "work/chosen").read_text() == name
 
 
 def test_an_older_one_does_not_follow_a_newer(place: Place) -> None:

@@ -52,6 +52,20 @@ def test_a_cluster_without_ceph_has_it_and_nothing_of_rooks(ml50: Cluster) -> No
     assert [(one["metadata"]["name"], problems(one)) for one in everything if problems(one)] == []
 
 
+@pytest.mark.parametrize("name", ["workflows", "rook-ceph"])
+def test_a_bucket_is_not_called_otherwise_though_its_name_is_one_of_ours(ml50: Cluster, name: str) -> None:
+    (item,) = ml50.minio_backups
+    target, source = (structs.replace(one, bucket=name) for one in (item.target, item.source))
+    called = structs.replace(item, name=name, source=source, target=target)
+    cluster = structs.replace(ml50, backups=(called,))
+    for kind in ("backup", "drill"):
+        made = named(cluster, f"{kind}-{name}")
+        assert made["spec"]["workflowMetadata"]["labels"][f"gen.internal/{kind}"] == name
+        assert told(made)["name"] == name
+    assert told(named(cluster, f"backup-{name}"))["source-bucket"] == name
+    assert told(named(cluster, f"restore-{name}"))["live-bucket"] == name
+
+
 def test_a_cluster_whose_backups_are_of_ceph_has_none_of_it(ml50: Cluster) -> None:
     cluster = structs.replace(ml50, backups=ml50.ceph_backups)
     assert not DEFINITION.wanted(cluster)
@@ -84,7 +98,7 @@ def test_where_minio_encrypts_its_etags_prove_nothing(ml50: Cluster) -> None:
 def test_it_is_never_copied_within_the_same_minio(ml50: Cluster) -> None:
     (item,) = ml50.minio_backups
     here = structs.replace(item, target=CopyTarget(bucket="datasets-backup"))
-    assert {one["kind"] for one in minio_backup(structs.replace(ml50, backups=(here,))).objects} == {"ConfigMap"}
+    assert not minio_backup(structs.replace(ml50, backups=(here,))).objects
 
 
 def test_every_secret_that_pods_read_is_declared_where_they_run(ml50: Cluster) -> None:

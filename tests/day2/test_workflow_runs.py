@@ -1,12 +1,14 @@
 """What a Workflow tells of itself, as steps; what can be run, and how a run is asked for."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from generator.day2.workflows.operations import Operation, Parameter, chosen, of_template, run_of
+from generator.day2.workflows.operations import Operation, Parameter, chosen, of_template, operations, run_of
 from generator.day2.workflows.runs import Step, run
+from generator.day2.workflows.submitting import again, begin
 from generator.day2.workflows.text import changes, lasted, listed, tree
 from generator.errors import UsageError
 
@@ -52,6 +54,29 @@ NODES = {
     ),
     "second-0": node("Pod", "Pending", "run-1", displayName="second(0)", message="Unschedulable: too big"),
 }
+
+
+def test_a_schedule_knows_what_is_run_of_it_by_hand_and_once_more() -> None:
+    """Argo Workflows then begins no second run beside it, which would wait at the head of the queue for its target."""
+    template = {"metadata": {"name": "backup", "namespace": "ops"}, "spec": {}}
+    spec = {"schedules": ["0 1 * * *"], "workflowSpec": {"workflowTemplateRef": {"name": "backup"}}}
+    schedule = {"metadata": {"name": "backup-data", "namespace": "ops", "uid": "u1"}, "spec": spec}
+    made: list[dict[str, Any]] = []
+
+    def create(workflow: dict[str, Any], **_: bool) -> dict[str, Any]:
+        made.append(workflow)
+        return {**workflow, "metadata": workflow["metadata"] | {"name": "data-x"}, "status": {"phase": "Failed"}}
+
+    way: Any = SimpleNamespace(
+        templates=lambda _: [template], schedules=lambda _: [schedule], template=lambda *_: template, create=create
+    )
+    begun = begin(way, run_of(chosen(operations(way, ["ops"]), "backup-data"), {}))
+    again(way, begun, {})
+    begin(way, run_of(chosen(operations(way, ["ops"]), "backup"), {}))
+    labels = [one["metadata"]["labels"].get("workflows.argoproj.io/cron-workflow") for one in made]
+    assert labels == ["backup-data", "backup-data", None]
+    owners = [[one["uid"] for one in each["metadata"].get("ownerReferences", ())] for each in made]
+    assert owners == [["u1"], ["u1"], []]
 
 
 def test_groups_are_left_out_and_tries_lie_below_their_step() -> None:

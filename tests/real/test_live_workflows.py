@@ -16,6 +16,8 @@ from minioserver import ROOT_PASSWORD, ROOT_USER, certificates
 from onenode.site import Site, ready, run_of, serving, shown
 from reference import ROOT, load
 
+from generator.components.argo_workflows import NAMESPACE as ARGO
+from generator.components.argo_workflows import turns
 from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as ETCD
 from generator.components.minio.backed_up import users
@@ -72,7 +74,7 @@ def site() -> Iterator[Site]:
             for space in (NAMESPACE, ETCD, MINIO):
                 api.namespace(space)
             api.apply(record(cluster))
-            for one in (one for component in COMPONENTS for one in rendered.objects(component)):
+            for one in (*turns(cluster), *(one for component in COMPONENTS for one in rendered.objects(component))):
                 if one["kind"] not in NOT_HERE:
                     api.apply(made.at_its_ends(one))
             ca = {"ca.crt": (signed / "CAs/ca.crt").read_text()}
@@ -351,9 +353,21 @@ def test_one_waits_for_its_turn_while_another_copies_and_what_was_killed_is_whol
     assert all(site.mc("cat", f"target/datasets-backup/{key}") == text for key, text in large.items())
 
 
+def test_a_schedule_leaves_out_what_would_wait_for_a_run_by_hand(site: Site) -> None:
+    path = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/cronworkflows/backup-datasets"
+    begun = run_of(site.backup(watch=False))
+
+    def works() -> set[str]:
+        return {one["name"] for one in site.api.request("GET", path)[1].get("status", {}).get("active") or ()}
+
+    assert any(begun in works() for _ in tries(60)), site.api.request("GET", path)[1]
+    assert site.gen("watch", begun).returncode == 0
+    assert any(begun not in works() for _ in tries(60))
+
+
 def at_once(number: int) -> Manifest:
     """Return how many backups may run into MinIO at once, as the platform's ConfigMap says it."""
-    metadata = {"name": AT_ONCE, "namespace": MINIO}
+    metadata = {"name": AT_ONCE, "namespace": ARGO}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"minio": str(number)}}
 
 

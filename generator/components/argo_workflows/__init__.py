@@ -84,7 +84,7 @@ def argo_workflows(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=read_objects("argo_workflows/metrics.yaml"),
-        objects=scraped(cluster),
+        objects=(*scraped(cluster), *turns(cluster)),
         manifests=version.manifests,
         patches=(configuration(cluster, version), *deployments()),
         kinds=DEFINITION.chart_kinds,
@@ -97,6 +97,13 @@ def scraped(cluster: Cluster) -> tuple[Manifest, ...]:
         return ()
     allowed = {"from": [prometheus(cluster)], "ports": [tcp(METRICS_PORT)]}
     return (network_policy("prometheus", NAMESPACE, CONTROLLER, ingress=[allowed]),)
+
+
+def turns(cluster: Cluster) -> list[Manifest]:
+    """Return how many backups of buckets run into each target at once."""
+    from generator.components.workflows.turns import at_once  # noqa: PLC0415 - it imports this one
+
+    return at_once(cluster, {"app.kubernetes.io/part-of": "argo-workflows"}, NAMESPACE)
 
 
 def operated(cluster: Cluster) -> bool:

@@ -5,6 +5,7 @@ namespace of its own: there is none of Rook's where there is no Ceph, and in Min
 from collections.abc import Iterator
 from typing import Any
 
+from generator.components.common import OWN_LABELS
 from generator.components.component import Component, Manifest, Namespace, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
@@ -65,9 +66,12 @@ def minio_backup(cluster: Cluster) -> Component:
 
 
 def ours(made: Any) -> Any:
-    """Return objects of Ceph's backups as those of MinIO have them."""
+    """Return objects of Ceph's backups as those of MinIO have them. Arguments, and labels of gen, are names that the
+    file gives: a bucket may be called as any of these.
+    """
     if isinstance(made, dict):
-        return {key: ours(value) for key, value in made.items()}
+        given = {key for key in made if key == "arguments" or key.startswith(OWN_LABELS)}
+        return {key: value if key in given else ours(value) for key, value in made.items()}
     if isinstance(made, list | tuple):
         return type(made)(map(ours, made))
     return OTHERWISE.get(made, made)

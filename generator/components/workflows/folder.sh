@@ -57,14 +57,18 @@ write_record() {  # file text
   tidy
 }
 
-tidy() {  # the record goes first: what is half removed is no backup
-  local oldest file one gone=0
-  oldest=$(date -d "@$(($(date +%s) - KEEP_DAYS * 86400))" +%Y%m%dT%H%M%SZ)
-  for file in "$folder"/*.json; do
-    one=${file##*/} one=${one%.json}
-    if [[ $one < $oldest && $one != "$stamp" ]]; then
-      rm -f "$file" "$folder/$one$ENDING" "$folder/$one.keys.age"
-      gone=$((gone + 1))
+# By two clocks: one that is ahead would remove nearly all. A record goes before what it is about: what is half removed is no
+# backup, and goes the next time, as does what a run left that was ended.
+tidy() {
+  local now oldest file one gone=0
+  now=$(date +%s)
+  ((${SINCE-$now} > now)) || now=${SINCE-$now}
+  oldest=$(date -d "@$((now - KEEP_DAYS * 86400))" +%Y%m%dT%H%M%SZ)
+  for file in "$folder"/*.json "$folder"/[0-9]*; do
+    one=${file##*/} one=${one%%.*}
+    if [[ -f $file && $one < $oldest && $one != "$stamp" ]]; then
+      rm -f "$file"
+      [[ $file != *.json ]] || gone=$((gone + 1))
     fi
   done
   say "removed $gone that were older than $KEEP_DAYS days"

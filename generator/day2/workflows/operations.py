@@ -15,7 +15,10 @@ from generator.spec.near import suggest
 
 AGAIN = f"{OWN_LABELS}/again"
 """An annotation of a run: the one that it does once more."""
-
+SCHEDULED = "workflows.argoproj.io/cron-workflow"
+"""The label of a schedule's runs, which it owns as well: while one of them works, Argo Workflows leaves the next out.
+That one would wait for the lock of the first at the head of the queue for a target, and other backups behind it.
+"""
 
 _OF_RUN = ("workflowTemplateRef", "arguments")
 
@@ -30,7 +33,7 @@ class Parameter(Struct, frozen=True):
 
 class Operation(Struct, frozen=True, kw_only=True):
     """What can be run under a name: a template, or a schedule, which is a template with values. `labels` are those of
-    its runs, and `more` is what else a schedule says of them, such as tolerations.
+    its runs, and `more` is what else a schedule says of them, such as tolerations. `owners` are those of its runs.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...]
     labels: Mapping[str, str]
     more: Manifest = {}
+    owners: tuple[Manifest, ...] = ()
     schedule: str = ""
     suspended: bool = False
 
@@ -85,11 +89,18 @@ def _scheduled(schedule: Manifest, named: str, template: Manifest) -> Operation:
         namespace=schedule["metadata"]["namespace"],
         template=named,
         parameters=tuple(parameters.values()),
-        labels=_labels(mapping(dig(spec, "workflowMetadata", "labels"))),
+        labels={SCHEDULED: schedule["metadata"]["name"], **_labels(mapping(dig(spec, "workflowMetadata", "labels")))},
         more={name: value for name, value in spec["workflowSpec"].items() if name not in _OF_RUN},
+        owners=owners(schedule),
         schedule=", ".join(map(str, sequence(spec.get("schedules")))),
         suspended=bool(spec.get("suspend")),
     )
+
+
+def owners(schedule: Manifest) -> tuple[Manifest, ...]:
+    """Return the owners of a schedule's runs: the schedule itself."""
+    kind = {"apiVersion": "argoproj.io/v1alpha1", "kind": "CronWorkflow", "controller": True}
+    return ({**kind, "name": schedule["metadata"]["name"], "uid": str(schedule["metadata"]["uid"])},)
 
 
 def _labels(labels: Mapping[str, object]) -> dict[str, str]:
@@ -143,6 +154,7 @@ def run_of(operation: Operation, given: Mapping[str, str], *, again: str = "") -
         "namespace": operation.namespace,
         "labels": dict(operation.labels),
         "annotations": {AGAIN: again} if again else {},
+        **({"ownerReferences": list(operation.owners)} if operation.owners else {}),
     }
     own = {"workflowTemplateRef": {"name": operation.template}, "arguments": {"parameters": parameters}}
     spec = {**operation.more, **own}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from generator.components.component import Manifest
-from generator.day2.workflows.operations import of_template, run_of
+from generator.day2.workflows.operations import SCHEDULED, of_template, owners, run_of
 from generator.day2.workflows.runs import Run, run
 from generator.day2.workflows.ways import Way
 from generator.errors import UsageError
@@ -54,8 +54,11 @@ def again(way: Way, found: Run, given: Mapping[str, str]) -> Run:
     template = way.template(found.namespace, found.template)
     if template is None:
         raise UsageError(f"the cluster has no template {found.template} in {found.namespace} any more")
-    labels = {key: value for key, value in found.labels.items() if "workflows.argoproj.io/" not in key}
-    operation = structs.replace(of_template(template), name=found.name.rpartition("-")[0], labels=labels)
+    labels = {k: value for k, value in found.labels.items() if k == SCHEDULED or "workflows.argoproj.io/" not in k}
+    known_by = [one for one in way.schedules(found.namespace) if one["metadata"]["name"] == labels.get(SCHEDULED)]
+    owned = tuple(each for one in known_by for each in owners(one))
+    name = found.name.rpartition("-")[0]
+    operation = structs.replace(of_template(template), name=name, labels=labels, owners=owned)
     known = {one.name for one in operation.parameters}
     values = {name: value for name, value in found.parameters.items() if name in known}
     return begin(way, run_of(operation, {**values, **given}, again=found.name))
