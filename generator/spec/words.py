@@ -31,6 +31,7 @@ _FORMS = {
     "kernel": 'a version of the kernel, as in "6.8"',
     "mac": "a MAC address in small letters, as in 0c:42:a1:00:00:01",
     "resource": "a name of letters, digits and _, as in hca_shared_devices_a",
+    "path": "an absolute path, as in /exports/data",
     "share": "an absolute path, as in /exports/data",
     "version": 'a whole version, as in "1.35.3"',
 }

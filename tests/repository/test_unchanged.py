@@ -335,13 +335,13 @@ def test_only_what_changed_is_rendered_and_at_last_nothing(
     for last in ("1 changed", "nothing to change"):
         assert run(["render", "-C", str(repository)]) == 0
         said = capsys.readouterr().out
-        assert "one: 18 components, unchanged since the last render\n" in said
-        assert "two: 18 components in 0." in said
+        assert "one: 20 components, unchanged since the last render\n" in said
+        assert "two: 20 components in 0." in said
         assert last in said
         settle()
     monkeypatch.setattr(verb, "_loaded", None)
     assert run(["render", "-C", str(repository)]) == 0
-    assert "two: 18 components, unchanged since the last render\n" in capsys.readouterr().out
+    assert "two: 20 components, unchanged since the last render\n" in capsys.readouterr().out
 
 
 def test_where_nothing_changed_nothing_that_renders_is_even_imported(repository: Path) -> None:
