@@ -55,6 +55,23 @@ def test_a_snapshot_is_taken_proved_and_encrypted(one: Site) -> None:
     assert (file.stat().st_mode & 0o777, file.stat().st_gid) == (0o640, 8737)
 
 
+LOSES = """#!/bin/sh
+case " $* " in *" snapshot status "*) [ -e "$0.lost" ] || { "$CTR" "$@" >/dev/null && touch "$0.lost"; exit; } ;; esac
+exec "$CTR" "$@"
+"""
+"""A `ctr` that misses what a task says which is over at once, the first time."""
+
+
+def test_an_answer_that_is_lost_is_asked_for_again(one: Site, tmp_path: Path) -> None:
+    (machine,) = one.machines
+    (tmp_path / "ctr").write_text(LOSES)
+    (tmp_path / "ctr").chmod(0o755)
+    path = machine.environment["PATH"]
+    done = machine.snapshot(PATH=f"{tmp_path}:{path}", CTR=str(shutil.which("ctr")))
+    assert (tmp_path / "ctr.lost").exists()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_keys_of_its_time_lie_beside_a_snapshot_and_encrypted(one: Site) -> None:
     (machine,) = one.machines
     (machine.root / "etc/kubernetes/enc").mkdir()

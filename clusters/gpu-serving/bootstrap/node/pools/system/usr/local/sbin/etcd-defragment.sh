@@ -41,13 +41,13 @@ read_alarms() { # sets alarm: NOSPACE or nothing
 
 read_members() { # sets names: a line for each member, of ID and name; members: of ID, bytes, bytes in use, applied index,
   # and the leader's ID; me: this member's ID; revision
-  told=$(client --command-timeout="$wait" member list --write-out=json) || fail "etcd at $endpoint does not list its members"
+  told=$(asked client --command-timeout="$wait" member list --write-out=json) || fail "etcd at $endpoint does not list its members"
   me=$(number member_id "${told%%\"members\"*}")
   each=$(echo "${told#*\"members\"}" | sed 's/{"ID"/\n&/g' | grep '"ID"')
   names=$(echo "$each" | grep -v '"isLearner":true' | sed -n 's/.*"ID":\([0-9]*\),"name":"\([^"]*\)".*/\1 \2/p')
   [ "$(echo "$names" | wc -l)" = "$(echo "$each" | wc -l)" ] ||
     fail "a member is not started, or still learns: \`etcdctl member list\`"
-  told=$(client --command-timeout="$wait" endpoint status --cluster --write-out=json) ||
+  told=$(asked client --command-timeout="$wait" endpoint status --cluster --write-out=json) ||
     fail "a member of etcd does not answer, and another one must not be away with it: \`etcdctl endpoint status --cluster\`"
   each=$(echo "$told" | sed 's/{"Endpoint"/\n&/g')
   n='\([0-9]*\)'
@@ -80,7 +80,7 @@ needing() { # the members for whom it is worth it, in order
 }
 
 size() { # of this member's database, in bytes
-  number dbSize "$(client --command-timeout="$wait" endpoint status --write-out=json)"
+  number dbSize "$(asked client --command-timeout="$wait" endpoint status --write-out=json)"
 }
 
 compact() { # forget all revisions but the newest; the API server cannot, for it would have to write

@@ -22,7 +22,7 @@ is_due() { # whether the last drill is a week old, failed, or is of a time to co
 }
 
 remember() { # before the API server compacts again, which it does every five minutes
-  live=$(client endpoint hashkv --rev="$revision" --write-out=json) || live=
+  live=$(asked client endpoint hashkv --rev="$revision" --write-out=json) || live=
 }
 
 end_member() {
@@ -37,7 +37,7 @@ restored() { # words of etcdctl, to the member of the drill
 }
 
 ask() { # what the member of the drill holds at that revision
-  again=$(restored --command-timeout=30s endpoint hashkv --rev="$revision" --write-out=json)
+  again=$(asked restored --command-timeout=30s endpoint hashkv --rev="$revision" --write-out=json)
 }
 
 follow() { # what the live etcd has thrown away since, of older revisions, this one does not keep either
@@ -91,7 +91,7 @@ drill() {
   if [ -z "$(number hash "$live")" ] || [ "$(number hash "$live")" != "$(number hash "$again")" ]; then
     bad "at revision $revision it does not hold what the live etcd held"
   fi
-  counted=$(restored get '' --prefix --count-only --write-out=fields | sed -n 's/^"Count" : //p')
+  counted=$(asked restored get '' --prefix --count-only --write-out=fields | sed -n 's/^"Count" : //p')
   [ "${counted:-0}" -gt 0 ] || bad "it holds no keys"
   result good
   echo "tried: a member made of it holds $counted keys, all as the live etcd held them, within $(($(date +%s) - began)) s"

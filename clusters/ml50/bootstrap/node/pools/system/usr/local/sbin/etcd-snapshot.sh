@@ -93,7 +93,7 @@ prove() { # the file ends with the sha256 of what is before; `status` looks thro
   saved=$(tail -c 32 "$work/new.db" | od -An -v -tx1 | tr -d ' \n')
   [ "$(head -c -32 "$work/new.db" | sha256sum | cut -c 1-64)" = "$saved" ] ||
     fail "the snapshot is damaged: its checksum is not that of its content"
-  status=$(tool etcdutl snapshot status /work/new.db --write-out=json) || fail "etcdutl does not take the snapshot"
+  status=$(asked tool etcdutl snapshot status /work/new.db --write-out=json) || fail "etcdutl does not take the snapshot"
   keys=$(number totalKey "$status")
   revision=$(number revision "$status")
   [ "${keys:-0}" -gt 0 ] || fail "the snapshot holds nothing: $status"
