@@ -109,7 +109,7 @@ def take_back(plane: "Plane") -> None:
 
     from generator.rehearsal.twin.plane import ADMIN
 
-    (script,) = [one for one in blocks("operations.md", "sh") if "claimRef" in one]
+    (script,) = [one for one in blocks("operations.md", "sh") if "claimRef/uid" in one]
     kubectl = shutil.which("kubectl") or programs("kubectl")[0]
     config = plane.address.kubeconfig(ADMIN)
     env = {"PATH": str(Path(kubectl).parent), "KUBECONFIG": str(config), "HOME": str(config.parent)}

@@ -5,6 +5,7 @@ GPU each. A worker that is lost is made again by KubeRay, a program that is lost
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,10 +103,12 @@ def end(process: int) -> None:
 
 
 @pytest.fixture
-def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Job]:
-    made = Job(tmp_path_factory.mktemp("ray"))
-    yield made
-    made.close()
+def job() -> Iterator[Job]:
+    # A path of pytest's is too long for Ray's sockets.
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as name:
+        made = Job(Path(name))
+        yield made
+        made.close()
 
 
 def test_workers_and_programs_that_are_lost_go_on_to_the_end(job: Job) -> None:
