@@ -5,8 +5,9 @@ from typing import Any
 from generator.build.difference import same
 from generator.kinds.network import pods_beside
 from generator.kinds.reaching import allows_all_of
-from generator.model.change import UNSEEN, VENDOR, Beside, ChangeRule, Effect, FieldChange, ObjectChange, is_unseen
+from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
+from generator.model.unseen import UNSEEN, VENDOR, is_unseen
 from generator.rules.selections import matches
 
 POLICY, BUDGET = ("networking.k8s.io/NetworkPolicy",), ("policy/PodDisruptionBudget",)

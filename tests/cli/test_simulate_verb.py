@@ -62,6 +62,10 @@ def test_without_the_programs_of_a_twin_it_says_how_to_get_them(gen: Gen) -> Non
     ("words", "said"),
     [
         (("node-remova", "--samples"), "node-remova cannot be simulated; did you mean node-removal?"),
+        (
+            ("minio-expansion", "--samples"),
+            "minio-expansion cannot be simulated; a twin has nodes and pods alone",
+        ),
         (("backup", "--samples"), "backup cannot be simulated; a twin has nodes and pods alone; there are kubernetes"),
         ((*REMOVAL, "--samples", "--kubeconfig", "there"), "--samples and --kubeconfig: no cluster is asked"),
         ((*REMOVAL, "--state", "here", "--save", "there"), "--state and --save: no cluster is asked"),

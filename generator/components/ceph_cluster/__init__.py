@@ -125,6 +125,11 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
         for role in ("provisioner", "node") if used else ():
             name = f"rook-csi-{driver}-{role}"
             yield made(name, ("userID", "userKey"), rotation.format("csi", ceph.keys.csi + 1), "ceph-csi-drivers")
+    yield from of_stores(cluster, ceph)
+
+
+def of_stores(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
+    """Yield the Secrets of object stores: of their gateways, and of who backs them up and brings them back."""
     backed_up = {backup.source.store for backup in cluster.backups}
     for store in ceph.object_stores:
         if ceph.encryption.transit:

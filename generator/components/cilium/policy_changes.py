@@ -4,17 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from generator.model.change import (
-    UNSEEN,
-    VENDOR,
     Beside,
     ChangeRule,
     Effect,
     FieldChange,
     ObjectChange,
-    is_unseen,
     value_at,
 )
 from generator.model.fields import mapping, sequence
+from generator.model.unseen import UNSEEN, VENDOR, is_unseen
 
 POLICY_KINDS = ("cilium.io/CiliumNetworkPolicy", "cilium.io/CiliumClusterwideNetworkPolicy")
 ENFORCEMENT = "https://docs.cilium.io/en/stable/security/network/policyenforcement/"

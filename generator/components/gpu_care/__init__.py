@@ -6,8 +6,8 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.gpu_care.names import NAME
 from generator.components.gpu_care.rights import rights
 from generator.components.gpu_care.templates import schedules, scripts, templates
-from generator.components.gpu_operator import EXPORTER, EXPORTER_PORT
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
+from generator.components.gpu_operator.network import EXPORTER, EXPORTER_PORT
 from generator.components.node_operations.names import NAMESPACE
 from generator.components.parts import network_policy, pods_of, tcp
 from generator.model.change import ChangeRule

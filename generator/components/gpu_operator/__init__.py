@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.components.closed import Controller, closed
-from generator.components.common import CLUSTER_ROLES, CRD, OWN_LABELS, prometheus_crds, proxy_variables, release_of
+from generator.components.common import CLUSTER_ROLES, CRD, OWN_LABELS, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Download, Evidence, ImageJoining, Version, Versions
+from generator.components.gpu_operator.network import EXPORTER, shut
 from generator.components.kuberay import CLUSTER_LABEL
 from generator.components.kueue import QUEUE
 from generator.components.mpi_operator import JOB_LABEL
@@ -31,8 +31,6 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "gpu-operator"
-EXPORTER, EXPORTER_PORT = {"app": "nvidia-dcgm-exporter"}, 9400
-"""Labels of the pods that tell of GPUs, and where."""
 SICK = f"{OWN_LABELS}/gpu-sick"
 """The taint of nodes with a sick GPU, which `gpu-care` sets: its own pods must run there all the same."""
 # k8s-driver-manager v0.12.0: cmd/driver-manager/main.go, `uninstallDriver`.
@@ -67,7 +65,7 @@ def gpu_operator(cluster: Cluster) -> Component:
         summary="GPU drivers, device plugin and metrics",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        objects=(*mig_rules(cluster.gpu_nodes), *time_slicing_rules(cluster.gpu_nodes), *shut(cluster)),
+        objects=(*mig_rules(cluster.gpu_nodes), *time_slicing_rules(cluster.gpu_nodes), *shut(cluster, NAMESPACE)),
         releases=(
             Release(
                 version.chart("gpu-operator"),
@@ -106,16 +104,6 @@ def values(cluster: Cluster) -> Manifest:
         "gds": {"enabled": False},
         "gdrcopy": {"enabled": False},
     }
-
-
-def shut(cluster: Cluster) -> Iterator[Manifest]:
-    """Shut the operator, and what tells of GPUs, for all but Prometheus; their other asker brings what lets it in.
-    What else the operator runs listens nowhere; drivers fetch packages from wherever they are.
-    """
-    _, namespace = release_of(cluster, "gpu-operator", NAMESPACE)
-    for labels, port in (({"app": "gpu-operator"}, 8080), (EXPORTER, EXPORTER_PORT)):
-        one = Controller(name=labels["app"], namespace=namespace, labels=labels, metrics=(port,))
-        yield from closed(cluster, one)
 
 
 def of_sick(cluster: Cluster) -> list[Manifest]:

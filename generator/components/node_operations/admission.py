@@ -70,6 +70,19 @@ _LIMITS = f"dyn({_MAIN}.resources.limits).all(key, key.contains('/') || key == '
 _DISK = "{}.name.matches('^disk-[0-9]+$')"
 _RUN = "is refused: gen renders which Jobs an operation makes, and this is none of them"
 
+_OSDS = (
+    f"request.operation == 'DELETE' && request.?namespace.orValue('') == '{ROOK}'"
+    f" && request.resource.resource == 'deployments' && variables.account in {literal(ASKING[ROOK])}"
+    " && oldObject.metadata.?labels.?app.orValue('') == 'rook-ceph-osd'"
+)
+"""Who may delete the Deployment of an OSD."""
+_SERVERS = (
+    f"request.operation == 'DELETE' && request.?namespace.orValue('') == '{MINIO}'"
+    f" && request.resource.resource == 'pods' && variables.account == '{MINIO_EXPANSION}'"
+    " && oldObject.metadata.?labels[?'app.kubernetes.io/name'].orValue('') == 'minio'"
+)
+"""Who may delete a server of MinIO, which comes again."""
+
 
 def policies(cluster: Cluster) -> Iterator[Manifest]:
     """Yield every rule, and what binds it. They come before the rights that they bound."""
@@ -95,8 +108,6 @@ def everything() -> Manifest:
     core = [*makers, "serviceaccounts/token", "secrets", "configmaps"]
     groups = ("batch", "apps", "rbac.authorization.k8s.io", GROUP)
     workflows = ["workflows", "workflows/*", "cronworkflows", "workflowtemplates", "clusterworkflowtemplates"]
-    osd = "oldObject.metadata.?labels.?app.orValue('') == 'rook-ceph-osd'"
-    server = "oldObject.metadata.?labels[?'app.kubernetes.io/name'].orValue('') == 'minio'"
     return policy(
         "gen-operations",
         [
@@ -108,10 +119,7 @@ def everything() -> Manifest:
         validations={
             "variables.job ? variables.makes && (request.operation == 'DELETE'"
             " || request.operation == 'CREATE' && !has(object.metadata.generateName)) : variables.note"
-            f" || request.operation == 'DELETE' && request.?namespace.orValue('') == '{ROOK}'"
-            f" && request.resource.resource == 'deployments' && variables.account in {literal(ASKING[ROOK])} && {osd}"
-            f" || request.operation == 'DELETE' && request.?namespace.orValue('') == '{MINIO}'"
-            f" && request.resource.resource == 'pods' && variables.account == '{MINIO_EXPANSION}' && {server}":
+            f" || {_OSDS} || {_SERVERS}":
             "an account of an operation makes and deletes the Jobs and notes of its steps, and nothing else",
             f"request.operation == 'DELETE' || {only('object.metadata', _METADATA)}":
             "what an operation makes has no annotations, owners or finalizers",

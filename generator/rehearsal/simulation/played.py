@@ -6,6 +6,7 @@ from generator.components.node_operations.names import (
     DRIVER_UPGRADE,
     EXPANSION,
     MAINTENANCE,
+    MINIO_EXPANSION,
     OSD_REPLACEMENT,
     REMOVAL,
     REPLACEMENT,
@@ -27,9 +28,13 @@ PLAYED = {
 }
 """Operations, each with the step after which nothing more can be played: another machine or disk is needed."""
 
+UNLIKE = (MINIO_EXPANSION,)
+"""Operations that act on what a twin does not run, with names near to those of others."""
+
 
 def refuse_others(name: str) -> None:
     """Raise UsageError for what is no such operation."""
     if name not in PLAYED:
         others = f"a twin has nodes and pods alone; there are {', '.join(PLAYED)}"
-        raise UsageError(f"{name} cannot be simulated; {suggest(name, PLAYED, others)}")
+        hint = others if name in UNLIKE else suggest(name, PLAYED, others)
+        raise UsageError(f"{name} cannot be simulated; {hint}")
