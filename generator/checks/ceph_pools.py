@@ -155,7 +155,7 @@ def racks_used(cluster: Cluster) -> Iterator[Finding]:
     for name, at, pool, _ in ceph_pools(cluster):
         hosts = [host for host in cluster.ceph_hosts if ceph_raw(host, pool.device_class)]
         racks = {host.rack for host in hosts}
-        apart = pool.erasure.data + pool.erasure.coding if pool.erasure else pool.replicas
+        apart = pool.parts
         if pool.failure_domain == "host" and None not in racks and apart <= len(racks) < len(hosts):
             message = f"{name} keeps {apart} parts apart by host, and {len(hosts)} hosts are in {len(racks)} racks"
             yield Finding(at=at, message=message, edits=put((*at, "failureDomain"), "rack"))

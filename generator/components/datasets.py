@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from generator.components.common import OWN_LABELS
 from generator.components.component import Ignore, Manifest
+from generator.components.parts import bound_claim, bound_volume
 from generator.model.cluster import Cluster
 from generator.model.storage import Dataset
 
@@ -64,26 +65,8 @@ def volume(
     """Return a volume of a dataset's files for one claim alone, given by its name and namespace. The files outlive
     both.
     """
-    claim, namespace = claimed
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name, "labels": {LABEL: dataset.name}},
-        "spec": {
-            "capacity": {"storage": str(dataset.size)},
-            "accessModes": [mode],
-            **({"mountOptions": options} if options else {}),
-            "persistentVolumeReclaimPolicy": "Retain",
-            "storageClassName": "",
-            "claimRef": {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "name": claim,
-                "namespace": namespace,
-            },
-            **source,
-        },
-    }
+    metadata = {"name": name, "labels": {LABEL: dataset.name}}
+    return bound_volume(metadata, str(dataset.size), mode, claimed, options, **source)
 
 
 def claim(dataset: Dataset, namespace: str, mode: str, name: str, volume: str) -> Manifest:
@@ -91,17 +74,7 @@ def claim(dataset: Dataset, namespace: str, mode: str, name: str, volume: str) -
     size, one that is read by ten teams would count ten times, and a team whose quota is used up would not get it at
     all.
     """
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": namespace, "labels": {LABEL: dataset.name}},
-        "spec": {
-            "accessModes": [mode],
-            "storageClassName": "",
-            "volumeName": volume,
-            "resources": {"requests": {"storage": "1Mi"}},
-        },
-    }
+    return bound_claim({"name": name, "namespace": namespace, "labels": {LABEL: dataset.name}}, mode, volume)
 
 
 def volume_name(dataset: Dataset, team: str) -> str:

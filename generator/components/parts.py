@@ -1,6 +1,6 @@
 """Parts of Kubernetes objects that several components make alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from generator.components.common import API_PORT
 from generator.components.component import Ignore, Manifest, Turn
@@ -158,3 +158,33 @@ def beyond(cluster: Cluster) -> Manifest:
 def outside(cluster: Cluster, ports: list[int]) -> list[Manifest]:
     """Let out to these ports of everything but pods and Services, for a network policy's rules."""
     return [beyond(cluster) | {"ports": [tcp(port) for port in ports]}] if ports else []
+
+
+def bound_volume(
+    metadata: Manifest, size: str, mode: str, claimed: tuple[str, str], options: Sequence[str], **source: Manifest
+) -> Manifest:
+    """Return a volume for one claim alone, given by its name and namespace, mounted with these options. What is in it
+    outlives both.
+    """
+    name, namespace = claimed
+    spec = {
+        "capacity": {"storage": size},
+        "accessModes": [mode],
+        **({"mountOptions": [*options]} if options else {}),
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": name, "namespace": namespace},
+        **source,
+    }
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}
+
+
+def bound_claim(metadata: Manifest, mode: str, volume: str) -> Manifest:
+    """Return the claim of such a volume. It asks for little: what it gets is the volume, and not room of a quota."""
+    spec = {
+        "accessModes": [mode],
+        "storageClassName": "",
+        "volumeName": volume,
+        "resources": {"requests": {"storage": "1Mi"}},
+    }
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}

@@ -14,6 +14,11 @@ def moment(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def stamp(time: datetime) -> str:
+    """Return a time as clusters write it, to the second."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def minutes(seconds: float) -> str:
     """Return a length of time in words, to the minute."""
     return plural(max(1, round(seconds / 60)), "minute")

@@ -44,12 +44,14 @@ class CephPool(Section, frozen=True, kw_only=True):
     reclaim: Literal["Delete", "Retain"] = "Delete"
     quota: Quantity | None = None
 
+    @property
+    def parts(self) -> int:
+        """Of how many copies or chunks it has one each in a failure domain."""
+        return self.erasure.data + self.erasure.coding if self.erasure else self.replicas
+
     def held_by(self, raw: int) -> int:
         """Return the bytes of content that so many bytes of disks hold."""
-        data, all_parts = (
-            (self.erasure.data, self.erasure.data + self.erasure.coding) if self.erasure else (1, self.replicas)
-        )
-        return raw * data // all_parts
+        return raw * (self.erasure.data if self.erasure else 1) // self.parts
 
 
 class CephFilesystem(Section, frozen=True, kw_only=True):

@@ -74,7 +74,7 @@ def _room(cluster: Cluster, title: str, pool: CephPool) -> Room:
 
 def _copies(pool: CephPool) -> float:
     """Return how many raw bytes one byte takes."""
-    return (pool.erasure.data + pool.erasure.coding) / pool.erasure.data if pool.erasure else pool.replicas
+    return pool.parts / (pool.erasure.data if pool.erasure else 1)
 
 
 def _objects(cluster: Cluster) -> Iterable[Store]:

@@ -20,7 +20,7 @@ from generator.components.gpu_operator import exporter_pods
 from generator.components.node_operations.names import NAMESPACE
 from generator.components.static import read_text
 from generator.components.zabbix.templates.devices import gpu_faults
-from generator.model.cluster import Cluster
+from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.gpu_care import GpuCare
 
 TEMPLATES = {one["metadata"]["name"]: one for one in templates()}
@@ -153,3 +153,10 @@ def test_the_operators_pods_run_on_sick_nodes_too() -> None:
         return {one["key"] for one in operator.releases[0].values["daemonsets"]["tolerations"]}
 
     assert tolerated(cared()) - tolerated(structs.replace(cared(), gpu_care=None)) == {SICK}
+
+
+def test_exporters_of_others_are_shut_for_nobody() -> None:
+    """A policy that lets somebody in shuts the pod for all others; where others run the operator, none lets them in."""
+    assert objects(gpu_care(cared()), "NetworkPolicy")
+    others = structs.replace(cared(), components={"gpu-operator": ComponentSettings(managed=False)})
+    assert not objects(gpu_care(others), "NetworkPolicy")

@@ -15,6 +15,7 @@ from generator.components import compose
 from generator.components.volsync.names import RESTORE
 from generator.components.volsync.restores import objects, plan
 from generator.components.volsync.sources import granted
+from generator.day2 import volume_restore
 from generator.model.teams import Team
 
 Object = dict[str, Any]
@@ -204,3 +205,7 @@ def test_the_plan_holds_no_hole_but_those_that_a_run_fills() -> None:
     for hole in ("@INTO@", "@AT@", "@UID@"):
         assert hole in text
         assert f'"{hole}"' in script
+
+
+def test_both_ways_back_know_each_other_by_the_same_words(restore: Any) -> None:
+    assert (restore.NOTHING, restore.COMPARED_BY) == (volume_restore.NOTHING, volume_restore.COMPARED_BY)

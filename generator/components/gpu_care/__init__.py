@@ -1,6 +1,8 @@
 """Sick GPUs found, reported, and kept from jobs until they were repaired."""
 
-from generator.components.common import CLUSTER_ROLES
+from collections.abc import Iterator
+
+from generator.components.common import CLUSTER_ROLES, release_of
 from generator.components.component import Component, Manifest, Operation, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.gpu_care.names import NAME
@@ -21,17 +23,20 @@ def gpu_care(cluster: Cluster) -> Component:
         tier=DEFINITION.tier,
         summary="Operations: sick GPUs found, marked, and left by jobs",
         version="v1",
-        objects=(*rights(cluster), let_in(), *(schedules(cluster.gpu_care) if cluster.gpu_care else ())),
+        objects=(*rights(cluster), *let_in(cluster), *(schedules(cluster.gpu_care) if cluster.gpu_care else ())),
         operations=(Operation(name=NAME, templates=(scripts(), *templates())),),
         needs=("argo-workflows", "node-operations", "gpu-operator"),
     )
 
 
-def let_in() -> Manifest:
-    """Let its pods ask the exporters, which are shut for others."""
+def let_in(cluster: Cluster) -> Iterator[Manifest]:
+    """Let its pods ask the exporters, which are shut for others where gen shuts them: alone, this would shut them."""
+    if not cluster.settings("gpu-operator").managed:
+        return
+    _, namespace = release_of(cluster, "gpu-operator", GPU_OPERATOR)
     pods = pods_of(NAMESPACE, {"app.kubernetes.io/part-of": NAME})
     allowed = {"from": [pods], "ports": [tcp(EXPORTER_PORT)]}
-    return network_policy(f"{NAME}-asks", GPU_OPERATOR, EXPORTER, ingress=[allowed])
+    yield network_policy(f"{NAME}-asks", namespace, EXPORTER, ingress=[allowed])
 
 
 def change_rules() -> tuple[ChangeRule, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from generator.components.kubeadm import recovery_words as words
 from generator.components.node_text import Text, Word, joined
 from generator.components.workflows.targets import AnyItem, elsewhere
-from generator.model.backup import ETCD, ZABBIX
+from generator.model.backup import ETCD, ZABBIX, EtcdBackup
 from generator.model.cluster import Cluster
 
 
@@ -36,7 +36,7 @@ def runs(cluster: Cluster) -> Text:
 
 def first_backups(cluster: Cluster) -> Text:
     """Return what must be run, or waited for, before where the site was lost with the backups that were in it."""
-    tried = (one for one in cluster.all_backups if one in cluster.tried and elsewhere(cluster, one) is None)
+    tried = (one for one in cluster.all_backups if not isinstance(one, EtcdBackup) and elsewhere(cluster, one) is None)
     names = [f"backup-{one.name}" for one in tried]
     buckets = Text(words.FIRST_BACKUPS, runs=_submitted(cluster, names)) if names else joined(())
     claims = Text(words.FIRST_OF_CLAIMS) if cluster.volumes_in_minio else joined(())

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from generator.components.component import Ignore, Manifest
 from generator.components.datasets import BOUND
+from generator.components.parts import bound_claim, bound_volume
 from generator.components.workflows.targets import WAY, elsewhere
 from generator.model.backup import AnyBackup, EtcdBackup, ZabbixBackup
 from generator.model.cluster import Cluster
@@ -77,41 +78,15 @@ def claim_name(place: str) -> str:
 def volume(place: Elsewhere, labels: dict[str, str], namespace: str) -> Manifest:
     """Return an export as a volume of one claim alone. Its capacity limits nothing: the server does."""
     assert place.nfs
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "name": claim_name(place.name),
-        "namespace": namespace,
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": volume_name(place.name, namespace), "labels": labels},
-        "spec": {
-            "capacity": {"storage": str(place.room or "1Mi")},
-            "accessModes": ["ReadWriteMany"],
-            "mountOptions": list(OPTIONS),
-            "persistentVolumeReclaimPolicy": "Retain",
-            "storageClassName": "",
-            "claimRef": claim,
-            "nfs": {"server": place.nfs.server, "path": place.nfs.path},
-        },
-    }
+    metadata = {"name": volume_name(place.name, namespace), "labels": labels}
+    claimed, nfs = (claim_name(place.name), namespace), {"server": place.nfs.server, "path": place.nfs.path}
+    return bound_volume(metadata, str(place.room or "1Mi"), "ReadWriteMany", claimed, OPTIONS, nfs=nfs)
 
 
 def claim(place: Elsewhere, labels: dict[str, str], namespace: str) -> Manifest:
     """Return the claim of an export."""
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": claim_name(place.name), "namespace": namespace, "labels": labels},
-        "spec": {
-            "accessModes": ["ReadWriteMany"],
-            "storageClassName": "",
-            "volumeName": volume_name(place.name, namespace),
-            "resources": {"requests": {"storage": "1Mi"}},
-        },
-    }
+    metadata = {"name": claim_name(place.name), "namespace": namespace, "labels": labels}
+    return bound_claim(metadata, "ReadWriteMany", volume_name(place.name, namespace))
 
 
 def volume_name(place: str, namespace: str) -> str:

@@ -15,7 +15,7 @@ from generator.day2.workflows.operations import Operation
 from generator.day2.workflows.room import Left, left
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
-from generator.live.times import moment
+from generator.live.times import moment, stamp
 from generator.model.backup import RESTORED, Backup
 from generator.model.cluster import Cluster
 from generator.model.plural import plural
@@ -72,11 +72,6 @@ def with_room(running: RunningCluster, cluster: Cluster, one: Restore) -> Restor
     stores = cluster.storage.ceph.object_stores if cluster.storage.ceph else ()
     pool = next((store.data for store in stores if store.name == one.backup.source.store), None)
     return structs.replace(one, left=left(running, pool)) if pool else one
-
-
-def stamp(time: datetime) -> str:
-    """Return a time as the scripts read it."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def meant(cluster: Cluster, bucket: str) -> Backup:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.live.status.causes import Cause
-from generator.live.times import moment
+from generator.live.times import moment, stamp
 from generator.model.fields import dig, sequence
 from generator.model.nodes import Machine
 
@@ -40,7 +40,7 @@ def node_drill(machine: Machine, runs: Sequence[Manifest]) -> NodeDrill:
     """Return what the newest of the runs says that looked at a node; they are given newest first."""
     told = next((said for run in runs if (said := _said(run, machine.name))), {})
     seconds = int(told["worked"]) if told.get("worked", "").isdecimal() else 0
-    worked = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else ""
+    worked = stamp(datetime.fromtimestamp(seconds, UTC)) if seconds else ""
     return NodeDrill(machine=machine, worked=worked, failed=told.get("good") == "0")
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from generator.components.component import Manifest
 from generator.components.node_operations.names import MACHINE
 from generator.live.running import RunningCluster
+from generator.live.times import stamp
 from generator.model.fields import dig, mapping
 from generator.rehearsal.simulation.reading import NODES
 
@@ -54,7 +55,7 @@ def _maintain(twin: RunningCluster, node: Manifest, words: str) -> None:
 
 def _done(told: dict[str, str], how: str) -> dict[str, str]:
     """Return what a machine tells of itself otherwise once it has done something."""
-    in_a_year = (datetime.now(UTC) + timedelta(days=365)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    in_a_year = stamp(datetime.now(UTC) + timedelta(days=365))
     changed = {"certificates": {"certificates": in_a_year}, "files": {"applied": told.get("files", "")}}
     return changed.get(how, {"reboot": "no"})
 

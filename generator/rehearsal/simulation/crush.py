@@ -7,19 +7,20 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from generator.checks.tiers import ceph_pools
+from generator.components.common import RACK
 from generator.components.component import Manifest
 from generator.components.static import read_text
 from generator.live.running import RunningCluster
-from generator.model.capacity import ceph_disks
+from generator.model.capacity import NEARFULL, ceph_disks
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
 from generator.model.nodes import Disk
-from generator.model.storage import Ceph, CephPool
+from generator.model.storage import CephPool
 from generator.process import run
 from generator.rehearsal.simulation.assuming import CLUSTER, DEPLOYMENTS, NUMBER
 from generator.rehearsal.simulation.reading import CEPH, NODES
 
-RACK = "topology.rook.io/rack"
 JUDGE = """
 import json, sys
 told, made = json.load(sys.stdin), {"__name__": "room"}
@@ -32,28 +33,27 @@ Osds = dict[str, list[int]]
 
 def lacking(twin: RunningCluster, cluster: Cluster, leaving: Sequence[int]) -> str:
     """Return as JSON what Ceph would lack without OSDs, as the pod that asks it tells it. Raises UsageError."""
-    ceph = cluster.storage.ceph
-    if ceph is None:
+    if cluster.storage.ceph is None:
         return "[]"
-    told = {"answers": answers(twin, cluster, ceph), "leaving": [*leaving]}
+    told = {"answers": answers(twin, cluster), "leaving": [*leaving]}
     script = read_text("node_operations/room.py.txt")
     return run([sys.executable, "-c", JUDGE], stdin=json.dumps({**told, "script": script}))
 
 
-def answers(twin: RunningCluster, cluster: Cluster, ceph: Ceph) -> Manifest:
+def answers(twin: RunningCluster, cluster: Cluster) -> Manifest:
     """Return Ceph's answers. Raises UsageError."""
     hosts: Osds = {}
     for one in twin.items(DEPLOYMENTS, labelSelector="app=rook-ceph-osd"):
         hosts.setdefault(host_of(one), []).append(int(one["metadata"]["labels"][NUMBER]))
     racks = {one["metadata"]["name"]: mapping(one["metadata"].get("labels")).get(RACK, "") for one in twin.items(NODES)}
     used = _used(twin.get(f"{CEPH}/{CLUSTER}") or {})
-    wanted = [*pools(ceph)]
+    wanted = [one.pool for one in ceph_pools(cluster)]
     known = [
-        {"pool": number, "pool_name": one.name, "size": parts(one), "crush_rule": number}
+        {"pool": number, "pool_name": one.name, "size": one.parts, "crush_rule": number}
         for number, one in enumerate(wanted)
     ]
     up = [{"osd": number, "up": 1} for number in chain(*hosts.values())]
-    told = {"pools": known, "osds": up, "nearfull_ratio": 0.85}
+    told = {"pools": known, "osds": up, "nearfull_ratio": NEARFULL}
     rules = [_rule(number, one) for number, one in enumerate(wanted)]
     return {"map": told, "tree": {"nodes": [*_tree(hosts, racks, disks(cluster), used)]}, "rules": rules}
 
@@ -61,20 +61,6 @@ def answers(twin: RunningCluster, cluster: Cluster, ceph: Ceph) -> Manifest:
 def host_of(osd: Manifest) -> str:
     """Return the host that what runs an OSD is pinned to."""
     return str(dig(osd, "spec", "template", "spec", "nodeSelector", "kubernetes.io/hostname"))
-
-
-def pools(ceph: Ceph) -> Iterator[CephPool]:
-    """Yield all pools of the file."""
-    yield from ceph.block_pools
-    for filesystem in ceph.filesystems:
-        yield from (filesystem.metadata, *filesystem.data)
-    for store in ceph.object_stores:
-        yield from (store.metadata, store.data)
-
-
-def parts(pool: CephPool) -> int:
-    """Return of how many copies or chunks a pool has one each in a failure domain."""
-    return pool.erasure.data + pool.erasure.coding if pool.erasure else pool.replicas
 
 
 def disks(cluster: Cluster) -> dict[str, list[Disk]]:

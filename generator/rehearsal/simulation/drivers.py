@@ -12,6 +12,7 @@ from generator.components.gpu_operator import NAMESPACE as OPERATOR
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
+from generator.rehearsal.simulation.assuming import IMAGE
 from generator.rehearsal.simulation.reading import PODS, REVISIONS, SETS, State
 from generator.rehearsal.simulation.units import controller
 from generator.rehearsal.twin.plane import Plane
@@ -20,7 +21,6 @@ COMPONENT = "app.kubernetes.io/component"
 DRIVER = "nvidia-driver"
 REVISION = "controller-revision-hash"
 OWN_PODS = f"/api/v1/namespaces/{OPERATOR}/pods"
-IMAGE = "registry.example.org/any:1"
 
 
 def of_driver(one: Manifest) -> bool:
@@ -43,8 +43,8 @@ def bring(plane: Plane, state: State) -> Iterator[str]:
     Raises UsageError.
     """
     fresh = newest(state)
-    drivers = [one for one in state[SETS] if of_driver(one)]
-    on = {pod["spec"]["nodeName"] for pod in state[PODS] if _made_by(pod, drivers)}
+    drivers = _uids(state)
+    on = {pod["spec"]["nodeName"] for pod in state[PODS] if controller(pod).get("uid") in drivers}
     if drivers and on <= fresh:
         fresh = set()
         yield "no node has a former driver: a newer one is assumed, as the next version of gpu-operator would bring it"
@@ -57,7 +57,8 @@ def newest(state: State) -> set[str]:
     found: dict[str, Any] = {}
     for one in sorted(state[REVISIONS], key=lambda each: int(each["revision"])):
         found[controller(one).get("uid", "")] = mapping(one["metadata"].get("labels")).get(REVISION)
-    mine = [one for one in state[PODS] if _made_by(one, [each for each in state[SETS] if of_driver(each)])]
+    drivers = _uids(state)
+    mine = [one for one in state[PODS] if controller(one).get("uid") in drivers]
     return {
         one["spec"]["nodeName"]
         for one in mine
@@ -65,8 +66,9 @@ def newest(state: State) -> set[str]:
     }
 
 
-def _made_by(pod: Manifest, sets: Collection[Manifest]) -> bool:
-    return controller(pod).get("uid") in {one["metadata"]["uid"] for one in sets}
+def _uids(state: State) -> set[str]:
+    """Return the DaemonSets of drivers, by their uids."""
+    return {one["metadata"]["uid"] for one in state[SETS] if of_driver(one)}
 
 
 def _bring(plane: Plane, one: Manifest, fresh: Collection[str]) -> None:

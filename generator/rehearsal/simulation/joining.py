@@ -2,6 +2,7 @@
 
 from generator.components.component import Manifest
 from generator.components.node_operations.facts import drivers
+from generator.components.node_operations.names import ACCEPTED
 from generator.live.running import RunningCluster
 from generator.model.fields import dig, mapping
 from generator.rehearsal.laid_out import LaidOut
@@ -9,7 +10,6 @@ from generator.rehearsal.simulation import assuming
 from generator.rehearsal.simulation.reading import DRIVERS, NODES
 from generator.rehearsal.twin.nodes import nodes
 
-ACCEPTED = "gen.internal/accepted"
 """An annotation of a node: when it was."""
 DOWN = "twin.test/down"
 

@@ -8,6 +8,7 @@ from generator.components.component import Manifest
 from generator.components.gpu_care.names import DRAIN, SICK
 from generator.components.node_operations.names import DRIVER_UPGRADE, EXPANSION, MACHINE, MAINTENANCE, NAMESPACE
 from generator.live.running import RunningCluster
+from generator.live.times import stamp
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 from generator.rehearsal.simulation import drivers
@@ -59,7 +60,7 @@ def own_pod(twin: RunningCluster, template: Manifest) -> None:
 
 def _wait_for_all(twin: RunningCluster, cluster: Cluster) -> Iterator[str]:
     now = datetime.now(UTC)
-    since, end = ((now + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ") for days in (-1, 30))
+    since, end = (stamp(now + timedelta(days=days)) for days in (-1, 30))
     told = written({"reboot": since, "files": "new", "applied": "old", "certificates": end})
     for machine in cluster.machines:
         twin.merge(f"{NODES}/{machine.name}", {"metadata": {"annotations": {MACHINE: told}}})
@@ -71,7 +72,7 @@ def _sick(twin: RunningCluster, cluster: Cluster) -> Iterator[str]:
     names = [one.name for one in cluster.gpu_nodes]
     busy = [name for pod in twin.items(PODS) if _holds_gpus(pod) and (name := dig(pod, "spec", "nodeName")) in names]
     name = min(busy or names)
-    why = json.dumps({"at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "what": ["assumed"]})
+    why = json.dumps({"at": stamp(datetime.now(UTC)), "what": ["assumed"]})
     taints = [*(dig(twin.get(f"{NODES}/{name}") or {}, "spec", "taints") or ()), {"key": SICK, "effect": "NoSchedule"}]
     twin.merge(f"{NODES}/{name}", {"metadata": {"annotations": {SICK: why}}, "spec": {"taints": taints}})
     yield f"a GPU of {name} is sick"

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.components.gpu_operator import SICK
+from generator.components.node_operations.names import BURNED_IN
 from generator.live.running import RunningCluster
 from generator.model.fields import dig, mapping, sequence
 from generator.model.plural import plural
@@ -234,7 +235,6 @@ class Timeline:
 
 
 EVERYWHERE = ("kubernetes.io/", "beta.kubernetes.io/")
-BURNED_IN = "gen.internal/burned-in"
 """An annotation of a node: when its devices were tried, and were good."""
 STOPPED_FOR = "gen.internal/stopped-for"
 """An annotation of a Workload: the node that it was stopped for."""
