@@ -12,6 +12,7 @@ from reference import load
 from test_simulation import simulation
 
 from generator.components import compose
+from generator.components.common import RACK
 from generator.components.node_operations.names import NAMESPACE
 from generator.model.fields import dig, sequence
 from generator.rehearsal.simulation import asked, crush, drivers
@@ -42,7 +43,7 @@ class Twin:
     def items(self, path: str, **_: str) -> Iterator[Object]:
         if path == NODES:
             for host in {host for _, host in self.osds}:
-                labels = {crush.RACK: self.racks[host]} if host in self.racks else {}
+                labels = {RACK: self.racks[host]} if host in self.racks else {}
                 yield {"metadata": {"name": host, "labels": labels}}
             return
         for number, host in self.osds:

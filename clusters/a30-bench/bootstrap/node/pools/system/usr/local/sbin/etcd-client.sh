@@ -32,7 +32,7 @@ client() { # words of etcdctl, to this node's member alone
 
 asked() { # a command that asks one of them, and its words: again where nothing came
   # On a busy node the task may be over before ctr reads what it said, and containerd lets that go.
-  heard= asked=0
+  heard='' asked=0
   while [ -z "$heard" ] && [ "$asked" -lt 3 ]; do
     heard=$("$@") || return
     asked=$((asked + 1))
