@@ -96,7 +96,7 @@ ABOUT_ONE = {
     "rehearsal/simulation/reading.py": {"etcd_backup", "gpu_operator", "rook_ceph"},
     "rehearsal/simulation/shape.py": {"gpu_operator"},
     "rehearsal/simulation/simulate.py": {"gpu_care", "node_operations"},
-    "rehearsal/simulation/timeline.py": {"gpu_operator"},
+    "rehearsal/simulation/timeline.py": {"gpu_operator", "node_operations"},
 }
 
 
