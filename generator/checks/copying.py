@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from generator.checks.elsewhere import going, places
+from generator.checks.own_backups import Own, own
 from generator.checks.places import human
 from generator.checks.tiers import OBJECTS
 from generator.model.backup import Backup
@@ -18,16 +19,24 @@ LEAST = 10**6
 HOUR, DAY = 3600, 86400
 # As long as a run may take (`activeDeadlineSeconds` of backup.yaml).
 LONGEST = 7 * DAY
+# The same of etcd_backup/template.yaml and zabbix_backup/step.yaml.
+ETCD_LONGEST, ZABBIX_LONGEST = 2 * HOUR, DAY
+
+
+def _shares(cluster: Cluster) -> Iterator[tuple[Path, Copying, int, str | None]]:
+    """Yield each target with a bandwidth: its place, the share of one backup, and its name where it is no MinIO."""
+    objects = cluster.storage.objects
+    found: list[tuple[Path, Copying, str | None]] = [(at, one.copying, one.name) for at, one in places(cluster)]
+    found += [(OBJECTS, objects.copying, None)] if objects else []
+    for at, copying, place in found:
+        if copying.share is not None:
+            yield (*at, "copying", "bandwidth"), copying, copying.share, place
 
 
 def _bounded(cluster: Cluster) -> Iterator[tuple[Path, Copying, int, list[tuple[Path, Backup]]]]:
-    """Yield each target with a bandwidth: its place, the share of one backup, and what goes there and does not rest."""
-    objects = cluster.storage.objects
-    found = [((*at, "copying"), one.copying, going(cluster, one.name)) for at, one in places(cluster)]
-    found += [((*OBJECTS, "copying"), objects.copying, going(cluster, None))] if objects else []
-    for at, copying, items in found:
-        if copying.share is not None:
-            yield (*at, "bandwidth"), copying, copying.share, [each for each in items if not each[1].suspended]
+    """Yield the same with the backups of buckets that go there and do not rest."""
+    for at, copying, share, place in _shares(cluster):
+        yield at, copying, share, [each for each in going(cluster, place) if not each[1].suspended]
 
 
 @rule("GEN-BKP-060", "a bandwidth that something comes through with")
@@ -128,3 +137,35 @@ def first_copy_soon(cluster: Cluster) -> Iterator[Finding]:
                 message = f"the first copy of backup {one.name} takes {took} with {human(share)} a second"
                 fix = f"until it is whole {_at_least(one.size.value, LONGEST, copying.at_once)}"
                 yield Finding(at=at, also=also, message=f"{message}, and a run is ended after a week", fix=fix)
+
+
+@rule("GEN-BKP-064", "snapshots and dumps come through before their run ends")
+def own_carried(cluster: Cluster) -> Iterator[Finding]:
+    """A snapshot of etcd is as large as `etcd.quota` at most, a dump of Zabbix' database as its `storage`. Each is
+    brought and read back with the share of one backup; who takes longer than a run may is ended each time.
+
+    Wrong:
+        copying: {atOnce: 1, bandwidth: 2M}
+        # and, to it, snapshots of
+        etcd: {quota: 8Gi}
+    Right:
+        copying: {atOnce: 1, bandwidth: 20M}
+        # and, to it, snapshots of
+        etcd: {quota: 8Gi}
+    """
+    for at, copying, share, place in _shares(cluster):
+        for one in own(cluster):
+            size, seconds = _most(cluster, one)
+            if share >= LEAST and one.backup.target.at == place and 2 * size > seconds * share:
+                slow = f"{one.copies} of up to {human(size)} come there and back with {human(share)} a second"
+                message = f"{slow}, and a run is ended after {seconds // HOUR} h"
+                fix = _at_least(2 * size, seconds, copying.at_once)
+                yield Finding(at=at, also=one.at, message=message, fix=fix)
+
+
+def _most(cluster: Cluster, one: Own) -> tuple[int, int]:
+    """Return how many bytes a snapshot or dump may have, and how many seconds its run may take."""
+    zabbix = cluster.monitoring.zabbix
+    if zabbix and one.backup is zabbix.backup:
+        return zabbix.storage.value, ZABBIX_LONGEST
+    return cluster.kubernetes.etcd.quota.value, ETCD_LONGEST

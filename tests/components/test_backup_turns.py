@@ -119,3 +119,14 @@ def test_the_steps_that_bring_and_compare_know_it(ml50: Cluster) -> None:
         assert set(limited(template)) >= {"mirror", "verify", "compare"}
         (turn,) = template["spec"]["synchronization"]["semaphores"]
         assert turn["configMapKeyRef"] == {"name": AT_ONCE, "key": "{{workflow.parameters.turn}}"}
+
+
+def test_snapshots_and_dumps_are_brought_and_read_back_at_that_pace_and_fetched_at_any(ml50: Cluster) -> None:
+    both, found = {"MC_LIMIT_UPLOAD", "MC_LIMIT_DOWNLOAD"}, {}
+    made = [one for each in etcd_backup(ml50).operations for one in each.templates]
+    for template in (*made, *zabbix_backup(ml50).objects):
+        for one in template["spec"].get("templates", ()) if template["kind"] == "WorkflowTemplate" else ():
+            names = {each["name"] for each in one.get("container", {}).get("env", ())}
+            found[template["metadata"]["name"], one["name"]] = names & both
+    assert {step for step, names in found.items() if names} == {("etcd-backup", "upload"), ("zabbix-backup", "upload")}
+    assert all(names in (both, set()) for names in found.values())

@@ -18,7 +18,7 @@ from generator.components.tenants import quota, tenants
 from generator.components.tenants.pods import ALLOWED
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
-from generator.model.storage import Storage
+from generator.model.storage import Elsewhere, Export, Nfs, Storage
 from generator.model.teams import Member, Scheduling, Team, TeamBucket
 
 
@@ -203,6 +203,25 @@ def test_the_way_out_leaves_out_every_network_of_the_cluster(name: str, request:
     own += [network.cidr for machine in cluster.machines for network in machine.networks.values()]
     assert all(any(network == other for other in closed) for network in own)
     assert len(closed) == len(set(closed))
+
+
+EXPORTS: dict[str, dict[str, Any]] = {
+    "backups": {"elsewhere": (Elsewhere(name="nas", nfs=Export(server="nas.example.org", path="/backups")),)},
+    "volumes": {"nfs": Nfs(server="nas.example.org", share="/models")},
+    "none": {"nfs": Nfs(filesystem="shared")},
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_nfs_outside_is_for_nodes_alone(ml50: Cluster, name: str) -> None:
+    """A server believes a node's address, and pods leave with it."""
+    asked = structs.replace(ml50, storage=structs.replace(ml50.storage, **EXPORTS[name]))
+    (rule,) = [one for one in policy(asked)["egress"] if "ipBlock" in one["to"][0]]
+    spans = [(one["protocol"], one["port"], one["endPort"]) for one in rule.get("ports", ())]
+    some = (22, 443, 2048, 2049, 2050, 65535)
+    open_to = {(of, port) for of, first, last in spans for port in some if first <= port <= last}
+    left = {(of, port) for of in ("TCP", "UDP") for port in some if port != 2049}
+    assert open_to == (set() if name == "none" else left)
 
 
 def test_ipv6_has_a_way_out_of_its_own(ml50: Cluster) -> None:

@@ -27,6 +27,9 @@ from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
+NFS = 2049
+"""Of NFS 4, which needs no other; also of NFS 3, beside others."""
+
 
 def network(cluster: Cluster, team: Team) -> list[Manifest]:
     """Return a team's policies. Cilium needs one of its own kind: its rules by address never match nodes."""
@@ -70,14 +73,30 @@ def object_storage(cluster: Cluster) -> list[Manifest]:
 
 
 def outside(cluster: Cluster) -> Manifest:
-    """Allow everything but the cluster's own networks."""
+    """Allow everything but the cluster's own networks, and NFS where the cluster has some outside: pods leave with the
+    address of their node, which such a server trusts, and would read and write past claims what nodes mount for others.
+    """
     kubernetes, declared = cluster.kubernetes, cluster.networks.declared.values()
     own = [kubernetes.pod_cidr, kubernetes.service_cidr, *(net.cidr for net in declared)]
     blocks = [less("0.0.0.0/0", own)]
     if kubernetes.pod_cidr6:
         own6 = [kubernetes.pod_cidr6, kubernetes.service_cidr6, *(net.cidr6 for net in declared)]
         blocks.append(less("::/0", own6))
-    return {"to": blocks}
+    return {"to": blocks} | ({"ports": all_ports_but(NFS)} if has_exports(cluster) else {})
+
+
+def has_exports(cluster: Cluster) -> bool:
+    """Tell whether nodes mount what servers outside export: volumes, or backups."""
+    nfs = cluster.storage.nfs
+    return bool(nfs and nfs.outside) or any(one.nfs for one in cluster.storage.elsewhere)
+
+
+def all_ports_but(port: int) -> list[Manifest]:
+    """Return all ports of TCP and UDP but one. Cilium knows ranges since 1.16."""
+    spans = ((1, port - 1), (port + 1, 65535))
+    return [
+        {"protocol": protocol, "port": first, "endPort": last} for protocol in ("TCP", "UDP") for first, last in spans
+    ]
 
 
 def less(cidr: str, networks: Sequence[IPv4Network | IPv6Network | None]) -> Manifest:

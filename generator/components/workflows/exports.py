@@ -17,7 +17,8 @@ from generator.model.storage import Elsewhere
 OPTIONS = ("nfsvers=4.1", "hard", "noatime", "nosuid", "nodev", "noexec")
 """`hard`: what is written to a server that is away waits for it, in place of failing half done."""
 OF_A_BUCKET = (
-    "TARGET_ACCESS_KEY", "TARGET_SECRET_KEY", "TARGET_URL", "MC_CONFIG_DIR", "MC_LIMIT_UPLOAD", "KEY", *WAY.values(),
+    "TARGET_ACCESS_KEY", "TARGET_SECRET_KEY", "TARGET_URL", "MC_CONFIG_DIR", "MC_LIMIT_UPLOAD", "MC_LIMIT_DOWNLOAD",
+    "KEY", *WAY.values(),
 )  # fmt: skip
 """The variables of steps that only a bucket has."""
 

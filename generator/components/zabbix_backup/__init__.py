@@ -78,13 +78,14 @@ def manifests(cluster: Cluster, zabbix: Zabbix, item: ZabbixBackup, to: Target) 
         "target-secret": to.writes,
         "target-url": to.url,
         "place": to.place,
-        **dict.fromkeys((*WAY, "bandwidth"), ""),
+        **dict.fromkeys(WAY, ""),
         **to.ways,
-        **to.speed,
     }
     target = exports.told(cluster, item, to.place) if to.filed else bucket
     keys = {} if to.filed else {"target-secret": to.reads, "record-secret": to.writes}
     dump = {**target, "history": "true" if item.history else "false"}
+    if not to.filed:
+        dump |= {"bandwidth": ""} | to.speed
     return [
         workflow_template(cluster, zabbix, "zabbix_backup/dump.yaml", dump),
         workflow_template(cluster, zabbix, "zabbix_backup/restore.yaml", {**target, "at": "", "switch": "no"}),

@@ -79,7 +79,8 @@ needing() { # the members for whom it is worth it, in order
 }
 
 size() { # of this member's database, in bytes
-  number dbSize "$(asked client --command-timeout="$wait" endpoint status --write-out=json)"
+  told=$(asked client --command-timeout="$wait" endpoint status --write-out=json) || return
+  number dbSize "$told"
 }
 
 compact() { # forget all revisions but the newest; the API server cannot, for it would have to write

@@ -37,6 +37,7 @@ asked() { # a command that asks one of them, and its words: again where nothing 
     heard=$("$@") || return
     asked=$((asked + 1))
   done
+  [ -n "$heard" ] || fail "\`$*\` said nothing, three times: see the log of containerd"
   echo "$heard"
 }
 

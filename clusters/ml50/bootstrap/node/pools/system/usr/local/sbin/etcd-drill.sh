@@ -50,10 +50,9 @@ start_member() { # in a network of its own, where nothing is; of this node's CPU
     etcd --data-dir /work/drill/data --listen-client-urls unix:///work/drill/client --unsafe-no-fsync \
     --listen-peer-urls unix:///work/drill/peer --advertise-client-urls http://localhost:2379 >"$work/member.log" 2>&1 9>&- &
   runs=$!
-  waited=0
+  late=$(($(date +%s) + patience))
   until [ -S "$work/drill/client" ] && ask 2>/dev/null; do
-    waited=$((waited + 1))
-    if ! kill -0 "$runs" 2>/dev/null || [ "$waited" -gt "$patience" ]; then return 1; fi
+    if ! kill -0 "$runs" 2>/dev/null || [ "$(date +%s)" -gt "$late" ]; then return 1; fi
     sleep 1
   done
 }
