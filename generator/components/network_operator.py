@@ -28,11 +28,14 @@ VERSIONS = Versions(
 )
 
 
+def has_rdma(cluster: Cluster, machine: Machine) -> bool:
+    """Tell whether a node's pods may use RDMA: it has GPUs and HCAs, and the cluster a fabric."""
+    return bool(cluster.fabric and machine.gpus and machine.hardware.hcas)
+
+
 def hosts(cluster: Cluster) -> tuple[Machine, ...]:
-    """Return the nodes whose pods may use RDMA: those with GPUs and HCAs, where there is a fabric."""
-    if cluster.fabric is None:
-        return ()
-    return tuple(machine for machine in cluster.gpu_nodes if machine.hardware.hcas)
+    """Return the nodes whose pods may use RDMA."""
+    return tuple(machine for machine in cluster.machines if has_rdma(cluster, machine))
 
 
 def network_operator(cluster: Cluster) -> Component:

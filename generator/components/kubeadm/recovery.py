@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
+from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
 from generator.components.argo_workflows import NAMESPACE as WORKFLOWS
 from generator.components.ceph_cluster.versions import VERSIONS as CEPH
 from generator.components.kubeadm import recovery_words as words
@@ -204,7 +205,7 @@ def _with_snapshot(cluster: Cluster) -> Iterator[Step]:
 
 def _acting(cluster: Cluster) -> Iterator[tuple[str, str]]:
     """Yield what acts by itself: its namespace, and its workload, whose container has the same name."""
-    yield "argocd", "statefulset argocd-application-controller"
+    yield ARGO_CD, "statefulset argocd-application-controller"
     if cluster.all_backups:
         yield WORKFLOWS, "deployment workflow-controller"
     if cluster.storage.ceph:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Namespace, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.network_operator import NAMESPACE, VERSIONS, hosts
+from generator.components.network_operator import NAMESPACE, VERSIONS, has_rdma, hosts
 from generator.components.node_feature_discovery import INFINIBAND, MELLANOX
 from generator.components.parts import on_nodes, resources, tolerations
 from generator.components.static import read_text
@@ -81,9 +81,8 @@ def configuration(settings: Rdma) -> str:
 
 def offers(cluster: Cluster, machine: Machine) -> dict[str, int]:
     """Return how many pods may share a node's HCAs."""
-    if cluster.fabric is None or machine not in hosts(cluster):
-        return {}
-    return {f"{PREFIX}/{cluster.fabric.rdma.resource}": cluster.fabric.rdma.max_pods}
+    fabric = cluster.fabric
+    return {f"{PREFIX}/{fabric.rdma.resource}": fabric.rdma.max_pods} if fabric and has_rdma(cluster, machine) else {}
 
 
 def nccl(hcas: Sequence[str], *, reached: bool) -> dict[str, str]:

@@ -5,6 +5,7 @@ is noted on the Secret, so that another run goes on where one ended.
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import TypeAlias
 
 from msgspec import Struct, structs
 
@@ -23,6 +24,8 @@ from generator.live.secret_objects import encoded, path, values_of
 from generator.live.secret_state import State, annotations, finish, record, state_of, written
 from generator.model.fields import dig
 
+Start: TypeAlias = Callable[[RunningCluster, str, str, str], bool]
+"""How a workload starts anew: its namespace and name, and the time since which its pods count; whether it is there."""
 MOST = 5
 """Pods that are named."""
 
@@ -151,16 +154,16 @@ class Rotating(Struct, frozen=True, kw_only=True):
         return max(written(existing(self.running, one)) for one in self.family.all)
 
     @property
-    def _workloads(self) -> list[tuple[str, str]]:
-        """The namespace and name of each workload that is started anew."""
+    def _workloads(self) -> list[tuple[str, str, Start]]:
+        """The namespace and name of each workload that is started anew, and how."""
         turns = [(one.namespace, one.turn) for one in self.family.all if one.turn]
-        return [(space, each) for space, turn in turns for each in (*turn.together, *turn.restarts)]
+        together = [(space, each, end_together) for space, turn in turns for each in turn.together]
+        return [*together, *((space, each, restart) for space, turn in turns for each in turn.restarts)]
 
     def _restart(self) -> None:
-        since, together = state_of(self._there()).since, self.family.turn.together
+        since = state_of(self._there()).since
         time.sleep(TICK)
-        for space, workload in self._workloads:
-            start = end_together if workload in together else restart
+        for space, workload, start in self._workloads:
             found = start(self.running, space, workload, since)
             self.tell("restart", f"{workload} in {space} {'restarts' if found else 'is not there'}")
 
@@ -169,7 +172,7 @@ class Rotating(Struct, frozen=True, kw_only=True):
         self.tell("ready", "every pod that was started anew is ready")
 
     def _unready(self) -> str:
-        return next((why for one in self._workloads if (why := unready(self.running, *one))), "")
+        return next((why for space, each, _ in self._workloads if (why := unready(self.running, space, each))), "")
 
     def _await_trust(self) -> None:
         self.waiting.until(self.running, partial(untrusted, self.running, self.family.origin, self.family.turn))
