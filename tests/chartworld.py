@@ -143,14 +143,14 @@ class World:
         """Return the vendored objects by their files' names."""
         place = f"overlays/{cluster}/{component}/upstream/"
         return {
-            path.removeprefix(place): yaml.safe_load(content)
+            path.removeprefix(place): yaml.load(content, yaml.CSafeLoader)
             for path, content in self.tree().items()
             if path.startswith(place) and not path.endswith(("/inputs.yaml", "/found.json", "/kustomization.yaml"))
         }
 
     def lock(self) -> dict[str, Any]:
         """Return `gen.lock`."""
-        found: dict[str, Any] = yaml.safe_load((self.root / "gen.lock").read_bytes())
+        found: dict[str, Any] = yaml.load((self.root / "gen.lock").read_bytes(), yaml.CSafeLoader)
         return found
 
 

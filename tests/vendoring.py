@@ -26,4 +26,4 @@ def built(world: World, cluster: str = "one", name: str = "toy") -> list[dict[st
     """Return what Kustomize makes of an overlay, without --enable-helm."""
     argv = [*need_kustomize(), str(world.root / "overlays" / cluster / name)]
     done = subprocess.run(argv, check=True, capture_output=True, text=True)
-    return list(yaml.safe_load_all(done.stdout))
+    return list(yaml.load_all(done.stdout, yaml.CSafeLoader))

@@ -217,7 +217,7 @@ def bring(repository: Path, *manifests: Any) -> Path:
     """Write objects of the user's and return the folder."""
     corner = repository / "overlays/a30-bench/volcano/custom"
     (corner / "pod.yaml").write_text(yaml.safe_dump_all(manifests))
-    kustomization = yaml.safe_load((corner / "kustomization.yaml").read_text())
+    kustomization = yaml.load((corner / "kustomization.yaml").read_text(), yaml.CSafeLoader)
     (corner / "kustomization.yaml").write_text(yaml.safe_dump({**kustomization, "resources": ["pod.yaml"]}))
     return corner
 
@@ -255,7 +255,7 @@ def test_an_image_that_cannot_be_read_is_listed_and_makes_the_check_fail(
     assert (one["object"], one["path"]) == ("Pod default/mine", "spec.containers[0].image")
     assert one["code"] == "GEN-IMG-005"
     text = (repository / one["file"]).read_text().splitlines()[one["line"] - 1]
-    assert yaml.safe_load(text.strip().removeprefix("- "))["image"] == image
+    assert yaml.load(text.strip().removeprefix("- "), yaml.CSafeLoader)["image"] == image
 
 
 def test_an_open_parameter_of_a_workflow_is_told_and_fails_with_a_mirror(
@@ -382,7 +382,7 @@ def test_locked_digests_are_known_and_pinned(repository: Path, capsys: pytest.Ca
     assert by_name["registry.k8s.io/pause:3.10.1"]["digest"] == DIGEST
     assert "digest" not in by_name["quay.io/c/d:1"]
     _, out, _ = images(repository, capsys, "--output", "skopeo")
-    wanted = yaml.safe_load(out)
+    wanted = yaml.load(out, yaml.CSafeLoader)
     assert wanted["quay.io"]["images"]["a/b"] == ["1", DIGEST]
     assert wanted["quay.io"]["images"]["c/d"] == ["1"]
     _, out, _ = images(repository, capsys, "--output", "plain")

@@ -15,7 +15,7 @@ BERT = ["bert", "--image", "example.org/train:1", "--gpus", "8"]
 def test_what_is_printed_is_what_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run([*NEW, "jax", *BERT, "--team", "vision"]) == 0
     printed = capsys.readouterr().out
-    kinds = [one["kind"] for one in yaml.safe_load_all(printed)]
+    kinds = [one["kind"] for one in yaml.load_all(printed, yaml.CSafeLoader)]
     assert kinds == ["ConfigMap", "Service", "PersistentVolumeClaim", "Job"]
     file = tmp_path / "bert.yaml"
     assert run([*NEW, "jax", *BERT, "--team", "vision", "--output", str(file)]) == 0
@@ -69,10 +69,10 @@ CLAIMED = ["--models", "pvc://repository/asr", "--image", "registry.example.org/
 def test_a_service_has_as_many_replicas_as_are_said(capsys: pytest.CaptureFixture[str]) -> None:
     for replicas, least in (("1..4", 1), ("3..4", 3)):
         assert run([*NEW, *ASR, *CLAIMED, "--replicas", replicas]) == 0
-        *_, scaler = yaml.safe_load_all(capsys.readouterr().out)
+        *_, scaler = yaml.load_all(capsys.readouterr().out, yaml.CSafeLoader)
         assert (scaler["spec"]["minReplicas"], scaler["spec"]["maxReplicas"]) == (least, 4)
     assert run([*NEW, *ASR, *CLAIMED, "--replicas", "3"]) == 0
-    *_, deployment = yaml.safe_load_all(capsys.readouterr().out)
+    *_, deployment = yaml.load_all(capsys.readouterr().out, yaml.CSafeLoader)
     assert deployment["spec"]["replicas"] == 3
 
 

@@ -353,5 +353,5 @@ def _without_none(value: Any) -> Any:
 
 def test_settings_in_json_are_yaml_to_argo_cd(ml50: Cluster) -> None:
     keys = settings(argo_cd(ml50, ()))
-    assert yaml.safe_load(keys["resource.compareoptions"])["ignoreResourceStatusField"] == "all"
-    assert yaml.safe_load(keys["oidc.config"])["name"] == "site"
+    assert yaml.load(keys["resource.compareoptions"], yaml.CSafeLoader)["ignoreResourceStatusField"] == "all"
+    assert yaml.load(keys["oidc.config"], yaml.CSafeLoader)["name"] == "site"

@@ -39,7 +39,7 @@ def made(cluster: Cluster, name: str = "loki") -> Component:
 
 
 def document(cluster: Cluster, path: str) -> Any:
-    return yaml.safe_load(lay_out(cluster).files[path])
+    return yaml.load(lay_out(cluster).files[path], yaml.CSafeLoader)
 
 
 def project(cluster: Cluster, name: str = "extra-loki") -> Any:
@@ -59,9 +59,9 @@ def test_it_waits_for_what_it_needs_and_for_the_pod_network() -> None:
     files = lay_out(cluster).files
     waves = {
         name: int(
-            yaml.safe_load(files[f"clusters/ml50/argocd/application-{name}.yaml"])["metadata"]["annotations"][
-                "argocd.argoproj.io/sync-wave"
-            ]
+            yaml.load(files[f"clusters/ml50/argocd/application-{name}.yaml"], yaml.CSafeLoader)["metadata"][
+                "annotations"
+            ]["argocd.argoproj.io/sync-wave"]
         )
         for name in ("ceph-cluster", "loki", "alloy")
     }

@@ -94,7 +94,7 @@ def test_jobset_is_installed_once(ml50: Cluster) -> None:
 @pytest.mark.skipif(not UPSTREAM.exists(), reason="../shared is absent")
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_value_exists_in_the_chart(ml50: Cluster, name: str) -> None:
-    known = yaml.safe_load((UPSTREAM / CHARTS[name]).read_text())
+    known = yaml.load((UPSTREAM / CHARTS[name]).read_text(), yaml.CSafeLoader)
     for release in made(ml50, "trainer", "kuberay")[name].releases:
         unknown = [path for path in paths(release.values) if not exists(known, path)]
         assert [path for path in unknown if not CLOSED & set(path)] == []
@@ -127,7 +127,7 @@ def pod(manifest: Manifest) -> Manifest:
 @pytest.mark.parametrize("version", ["v2.2.1"])
 def test_runtimes_are_valid_and_leave_nothing_to_be_filled_in(ml50: Cluster, version: str) -> None:
     file = UPSTREAM / f"kubeflow-trainer/{version}/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml"
-    crd = yaml.safe_load(file.read_text())
+    crd = yaml.load(file.read_text(), yaml.CSafeLoader)
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     for manifest in runtimes(ml50).values():
         assert problems(manifest, closed(schema, root=True)) == []

@@ -162,11 +162,11 @@ def test_turns_on_gpus_are_a_configuration_and_a_label_of_their_nodes(ml50: Clus
     nodes = only["matchFeatures"][0]["matchExpressions"]["nodename"]["value"]
     assert nodes == sorted(machine.name for machine in ml50.in_pools("gpu-inference"))
     config = values(cluster)["devicePlugin"]["config"]
-    assert yaml.safe_load(config["data"]["time-slices-4"])["sharing"] == {
+    assert yaml.load(config["data"]["time-slices-4"], yaml.CSafeLoader)["sharing"] == {
         "timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": 4}]}
     }
     # Nodes without the label: all others have no turns.
-    assert "sharing" not in yaml.safe_load(config["data"][config["default"]])
+    assert "sharing" not in yaml.load(config["data"][config["default"]], yaml.CSafeLoader)
     assert config["create"] is True
     # Names of configurations are our own.
     unknown = unknown_keys(values(cluster), CHART)
@@ -182,7 +182,7 @@ def test_another_number_of_turns_starts_the_device_plugin_anew(ml50: Cluster) ->
 def test_instances_are_shared_by_their_names(ml50: Cluster) -> None:
     halves = split(ml50, gpu_inference=Mig(profile="all-3g.40gb"), gpu_training=Mig(profile="all-disabled"))
     cluster = sharing(structs.replace(halves, gpus=Gpus(mig_strategy="mixed")), gpu_inference=2, gpu_training=2)
-    shared = yaml.safe_load(values(cluster)["devicePlugin"]["config"]["data"]["time-slices-2"])
+    shared = yaml.load(values(cluster)["devicePlugin"]["config"]["data"]["time-slices-2"], yaml.CSafeLoader)
     assert shared["flags"] == {"migStrategy": "mixed"}
     assert [one["name"] for one in shared["sharing"]["timeSlicing"]["resources"]] == [
         "nvidia.com/gpu",

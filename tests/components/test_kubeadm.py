@@ -382,7 +382,7 @@ def test_the_key_script_refuses_unknown_providers() -> None:
 
 def test_the_documents_are_yaml_a_reader_reads_alike(ml50: Cluster) -> None:
     text = bootstrap(ml50)["clusters/ml50/bootstrap/kubeadm/init.yaml"].decode()
-    assert list(yaml.safe_load_all(text)) == init_documents(ml50)
+    assert list(yaml.load_all(text, yaml.CSafeLoader)) == init_documents(ml50)
 
 
 def test_the_upgrade_keeps_the_patches_of_gpu_nodes(ml50: Cluster) -> None:

@@ -25,7 +25,7 @@ def made(cluster: Cluster) -> Component:
 
 
 def configuration(cluster: Cluster) -> Any:
-    return yaml.safe_load(made(cluster).releases[0].values["managerConfig"]["controllerManagerConfigYaml"])
+    return yaml.load(made(cluster).releases[0].values["managerConfig"]["controllerManagerConfigYaml"], yaml.CSafeLoader)
 
 
 def keys(value: object) -> Iterator[str]:
@@ -38,7 +38,7 @@ def keys(value: object) -> Iterator[str]:
 @pytest.mark.parametrize("file", DEFAULTS, ids=lambda file: file.parent.name)
 def test_every_key_of_the_configuration_is_known_to_kueue(ml50: Cluster, file: Path) -> None:
     # The chart's own text names most keys, many of them in comments; Kueue exits at one that it does not know.
-    text = yaml.safe_load(file.read_text())["managerConfig"]["controllerManagerConfigYaml"]
+    text = yaml.load(file.read_text(), yaml.CSafeLoader)["managerConfig"]["controllerManagerConfigYaml"]
     named = {line.strip(" #-").split(":")[0] for line in text.splitlines()}
     assert set(keys(configuration(ml50))) - named == {"namespace"}
 
@@ -46,7 +46,7 @@ def test_every_key_of_the_configuration_is_known_to_kueue(ml50: Cluster, file: P
 @pytest.mark.skipif(not UPSTREAM.exists(), reason="../shared is absent")
 @pytest.mark.parametrize("file", DEFAULTS, ids=lambda file: file.parent.name)
 def test_every_framework_is_one_that_kueue_has(ml50: Cluster, file: Path) -> None:
-    text = yaml.safe_load(file.read_text())["managerConfig"]["controllerManagerConfigYaml"]
+    text = yaml.load(file.read_text(), yaml.CSafeLoader)["managerConfig"]["controllerManagerConfigYaml"]
     assert all(f'"{name}"' in text for name in configuration(ml50)["integrations"]["frameworks"])
 
 

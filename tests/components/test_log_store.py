@@ -128,7 +128,7 @@ def test_without_prometheus_nothing_of_its_namespace_comes_in(ml50: Cluster) -> 
 
 def test_each_team_is_a_tenant_that_grafana_asks_for(serving: Cluster) -> None:
     source = one(log_store(serving), "ConfigMap", "loki-data-source")["data"]["loki.yaml"]
-    (found,) = yaml.safe_load(source)["datasources"]
+    (found,) = yaml.load(source, yaml.CSafeLoader)["datasources"]
     assert found["secureJsonData"]["httpHeaderValue1"] == "platform|speech|robotics|assistant|search"
 
 
@@ -138,7 +138,7 @@ def test_the_dashboard_on_use_leads_to_the_logs(serving: Cluster) -> None:
     use = json.loads(one(stack, "ConfigMap", "use-by-team")["data"]["use-by-team.json"])
     (link,) = use["links"]
     assert set(link["tags"]) <= set(logs["tags"])
-    source = yaml.safe_load(one(log_store(serving), "ConfigMap", "loki-data-source")["data"]["loki.yaml"])
+    source = yaml.load(one(log_store(serving), "ConfigMap", "loki-data-source")["data"]["loki.yaml"], yaml.CSafeLoader)
     assert {panel["datasource"]["uid"] for panel in logs["panels"]} == {source["datasources"][0]["uid"]}
 
 

@@ -143,7 +143,7 @@ def run(copy: Path, *arguments: str, status: int = 0) -> str:
 
 
 def loaded(file: Path) -> Any:
-    return yaml.safe_load(file.read_text())
+    return yaml.load(file.read_text(), yaml.CSafeLoader)
 
 
 def test_only_its_folder_its_section_and_the_catalogue_are_touched(copy: Path) -> None:
@@ -165,7 +165,7 @@ def test_it_is_rendered_and_what_names_all_components_names_it(copy: Path) -> No
     assert (copy / "overlays/ml50/namespaces/namespace-notebooks.yaml").exists()
 
     kueue = loaded(copy / "overlays/ml50/kueue/releases/kueue.yaml")["managerConfig"]["controllerManagerConfigYaml"]
-    assert "notebooks.example.org/notebook" in yaml.safe_load(kueue)["integrations"]["frameworks"]
+    assert "notebooks.example.org/notebook" in yaml.load(kueue, yaml.CSafeLoader)["integrations"]["frameworks"]
     policy = loaded(copy / "base/tenants/v1/validatingadmissionpolicy-gen-queue-name.yaml")["spec"]
     held = [rule for rule in policy["matchConstraints"]["resourceRules"] if rule["resources"] == ["notebooks"]]
     assert [rule["apiGroups"] for rule in held] == [["notebooks.example.org"]]

@@ -117,7 +117,11 @@ def test_what_runs_before_argo_cd_syncs_anything_does_not_wait_for_it(cluster: C
 
 def test_each_is_an_object_of_its_component_which_its_project_lets_in(cluster: Cluster) -> None:
     laid = lay_out(cluster).files.items()
-    files = {path: yaml.safe_load(text) for path, text in laid if "/argocd/" in path or path.startswith("overlays/")}
+    files = {
+        path: yaml.load(text, yaml.CSafeLoader)
+        for path, text in laid
+        if "/argocd/" in path or path.startswith("overlays/")
+    }
     found = {path: one for path, one in files.items() if "/externalsecret-" in path}
     assert len(found) == len(external(compose(cluster)))
     for path, one in found.items():
@@ -131,7 +135,7 @@ def test_each_is_an_object_of_its_component_which_its_project_lets_in(cluster: C
 
 def test_the_list_of_secrets_says_where_each_is(cluster: Cluster) -> None:
     (path,) = (path for path in lay_out(cluster).files if path.endswith("bootstrap/secrets.yaml"))
-    listed = yaml.safe_load(lay_out(cluster).files[path])["secrets"]
+    listed = yaml.load(lay_out(cluster).files[path], yaml.CSafeLoader)["secrets"]
     entries = {one["name"]: one["entry"] for one in listed if one["source"] == "external"}
     assert entries["zabbix-slack"] == "clusters/ml50/zabbix/zabbix-slack"
     assert all("entry" in one for one in listed) is False

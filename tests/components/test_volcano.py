@@ -12,7 +12,7 @@ from generator.model.cluster import Adopt, Cluster, ComponentSettings
 from generator.model.monitoring import Monitoring
 
 SCHEDULER_CONF = read_text("volcano/scheduler.yaml")
-CONFIGURATION = yaml.safe_load(SCHEDULER_CONF)
+CONFIGURATION = yaml.load(SCHEDULER_CONF, yaml.CSafeLoader)
 
 
 def made(cluster: Cluster) -> Component:

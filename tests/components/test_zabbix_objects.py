@@ -389,7 +389,7 @@ def test_images_carry_a_version(ml50: Cluster) -> None:
 
 def test_objects_survive_yaml(ml50: Cluster) -> None:
     for one in everything(ml50):
-        assert yaml.safe_load(yaml.safe_dump(one)) == one
+        assert yaml.load(yaml.safe_dump(one), yaml.CSafeLoader) == one
 
 
 def test_restarts_of_teams_pods_are_no_matter_of_the_clusters(ml50: Cluster) -> None:

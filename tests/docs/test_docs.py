@@ -246,7 +246,7 @@ def test_the_readme_leads_to_every_page() -> None:
 
 
 def test_hooks_before_a_commit_are_local_and_there() -> None:
-    repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    repositories = yaml.load((ROOT / ".pre-commit-config.yaml").read_text(), yaml.CSafeLoader)["repos"]
     assert [repository["repo"] for repository in repositories] == ["local"]
     for each in repositories[0]["hooks"]:
         assert (BIN / Path(each["entry"].split()[0]).name).exists()
@@ -271,8 +271,8 @@ def merged(ours: Any, theirs: Any) -> Any:
 
 
 def checked(text: str) -> Loaded:
-    whole = yaml.safe_load((ROOT / "clusters/ml50/cluster.yaml").read_text())
-    whole["spec"] = merged(whole["spec"], yaml.safe_load(text))
+    whole = yaml.load((ROOT / "clusters/ml50/cluster.yaml").read_text(), yaml.CSafeLoader)
+    whole["spec"] = merged(whole["spec"], yaml.load(text, yaml.CSafeLoader))
     return examine(emit(whole).encode(), "clusters/ml50/cluster.yaml", "ml50")
 
 

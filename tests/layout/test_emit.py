@@ -33,7 +33,7 @@ def read_by_pyyaml(text: str) -> Any:
 
 
 def read_by_pyyaml_pure(text: str) -> Any:
-    return yaml.safe_load(text)
+    return yaml.load(text, yaml.CSafeLoader)
 
 
 def read_by_ruamel(text: str) -> Any:

@@ -245,20 +245,22 @@ def test_our_own_patches_come_from_the_mirror_and_after_those_on_images(mirrored
     component = structs.replace(component, patches=(Patch(target={"kind": "Thing"}, operations=operations),))
     known = Upstream(inputs_file(mirrored, component), Found(images=shared_images(WORKLOADS)))
     files = overlay(mirrored, component, known)
-    patches = yaml.safe_load(files["overlays/ml50/cert-manager/generated/kustomization.yaml"])["patches"]
+    patches = yaml.load(files["overlays/ml50/cert-manager/generated/kustomization.yaml"], yaml.CSafeLoader)["patches"]
     assert [patch["target"]["kind"] for patch in patches[:-1]] == [
         "Deployment",
         "WorkflowTemplate",
         "ClusterPolicy",
         "ConfigMap",
     ]
-    (last,) = yaml.safe_load(patches[-1]["patch"])
+    (last,) = yaml.load(patches[-1]["patch"], yaml.CSafeLoader)
     assert last["value"] == f"{MIRROR}/quay.io/ours/x:1"
 
 
 def test_the_user_sees_in_the_overlay_where_images_come_from(mirrored: Cluster) -> None:
     component = cert_manager(mirrored)
     known = Upstream(inputs_file(mirrored, component), Found(images=shared_images(WORKLOADS)))
-    top = yaml.safe_load(overlay(mirrored, component, known)["overlays/ml50/cert-manager/kustomization.yaml"])
+    top = yaml.load(
+        overlay(mirrored, component, known)["overlays/ml50/cert-manager/kustomization.yaml"], yaml.CSafeLoader
+    )
     assert {"name": "postgres", "newName": f"{MIRROR}/docker.io/library/postgres"} in top["images"]
     assert set(top) == {"apiVersion", "kind", "resources", "components", "images"}

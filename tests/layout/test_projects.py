@@ -29,7 +29,7 @@ def projects(cluster: Cluster) -> dict[str, Allowed]:
     """Return the namespaces, "" for none, and cluster-scoped kinds that each project allows."""
     files = lay_out(cluster).files
     start = f"{FOLDER.format(cluster.name)}/appproject-"
-    read = [yaml.safe_load(content) for path, content in files.items() if path.startswith(start)]
+    read = [yaml.load(content, yaml.CSafeLoader) for path, content in files.items() if path.startswith(start)]
     return {one["metadata"]["name"]: allowed(one["spec"]) for one in read}
 
 
@@ -50,7 +50,9 @@ def used(component: Component) -> Allowed:
 
 
 def application(cluster: Cluster, name: str) -> Any:
-    return yaml.safe_load(lay_out(cluster).files[f"{FOLDER.format(cluster.name)}/application-{name}.yaml"])["spec"]
+    return yaml.load(
+        lay_out(cluster).files[f"{FOLDER.format(cluster.name)}/application-{name}.yaml"], yaml.CSafeLoader
+    )["spec"]
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"argo-cd", "tenants"}))

@@ -24,7 +24,7 @@ from generator.spec.reader import read as parsed
 
 
 def read(tree: Tree, path: str) -> Any:
-    return yaml.safe_load({**tree.files, **tree.once}[path])
+    return yaml.load({**tree.files, **tree.once}[path], yaml.CSafeLoader)
 
 
 def component(name: str, *needs: str, **fields: Any) -> Component:
@@ -284,7 +284,7 @@ def test_definitions_are_protected_before_they_are_vendored(ml50: Cluster) -> No
             patches = read(tree, path).get("patches", [])
             assert [patch["target"] for patch in patches] == [crd] * (f"{crd['group']}/{crd['kind']}" in one.kinds)
             for patch in patches:
-                annotations = yaml.safe_load(patch["patch"])["metadata"]["annotations"]
+                annotations = yaml.load(patch["patch"], yaml.CSafeLoader)["metadata"]["annotations"]
                 assert annotations["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
 
 
@@ -325,10 +325,15 @@ def test_patches_come_before_the_users_own(ml50: Cluster) -> None:
         operations=({"op": "add", "path": "/data", "value": {}},),
     )
     files = overlay(ml50, component("x", patches=(patch,), objects=(configmap("m"),)))
-    assert yaml.safe_load(files["overlays/ml50/x/kustomization.yaml"])["components"] == ["generated", "custom"]
-    generated = yaml.safe_load(files["overlays/ml50/x/generated/kustomization.yaml"])
+    assert yaml.load(files["overlays/ml50/x/kustomization.yaml"], yaml.CSafeLoader)["components"] == [
+        "generated",
+        "custom",
+    ]
+    generated = yaml.load(files["overlays/ml50/x/generated/kustomization.yaml"], yaml.CSafeLoader)
     assert generated["kind"] == "Component"
-    assert yaml.safe_load(generated["patches"][0]["patch"]) == [{"op": "add", "path": "/data", "value": {}}]
+    assert yaml.load(generated["patches"][0]["patch"], yaml.CSafeLoader) == [
+        {"op": "add", "path": "/data", "value": {}}
+    ]
 
 
 def test_an_empty_base_is_written_out() -> None:
@@ -338,15 +343,24 @@ def test_an_empty_base_is_written_out() -> None:
 
 def test_a_component_without_a_namespace_goes_where_its_objects_go(ml50: Cluster) -> None:
     files = argocd(ml50, [component("x", objects=(configmap("m", "elsewhere"),)), component("y")])
-    home = yaml.safe_load(files["clusters/ml50/argocd/application-x.yaml"])["spec"]["destination"]["namespace"]
+    home = yaml.load(files["clusters/ml50/argocd/application-x.yaml"], yaml.CSafeLoader)["spec"]["destination"][
+        "namespace"
+    ]
     assert home == "elsewhere"
-    nowhere = yaml.safe_load(files["clusters/ml50/argocd/application-y.yaml"])["spec"]["destination"]
+    nowhere = yaml.load(files["clusters/ml50/argocd/application-y.yaml"], yaml.CSafeLoader)["spec"]["destination"]
     assert nowhere == {"server": "https://kubernetes.default.svc"}
-    allowed = yaml.safe_load(files[f"clusters/ml50/argocd/appproject-{component('y').tier.value}.yaml"])["spec"]
+    allowed = yaml.load(files[f"clusters/ml50/argocd/appproject-{component('y').tier.value}.yaml"], yaml.CSafeLoader)[
+        "spec"
+    ]
     assert nowhere in allowed["destinations"]
     spaced = component("z", namespaces=(Namespace("own"),))
     files = argocd(ml50, [spaced])
-    assert yaml.safe_load(files["clusters/ml50/argocd/application-z.yaml"])["spec"]["destination"]["namespace"] == "own"
+    assert (
+        yaml.load(files["clusters/ml50/argocd/application-z.yaml"], yaml.CSafeLoader)["spec"]["destination"][
+            "namespace"
+        ]
+        == "own"
+    )
 
 
 def test_protection_keeps_other_annotations() -> None:

@@ -85,7 +85,7 @@ def put(root: Path, component: str, name: str) -> None:
     corner = root / "overlays/a30-bench" / component / "custom"
     (corner / "definition.yaml").write_text(yaml.safe_dump(definition(name)))
     file = corner / "kustomization.yaml"
-    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "resources": ["definition.yaml"]}))
+    file.write_text(yaml.safe_dump({**yaml.load(file.read_text(), yaml.CSafeLoader), "resources": ["definition.yaml"]}))
 
 
 def test_they_are_those_that_argo_cd_brings_by_itself_wave_by_wave(tmp_path: Path, a30: Cluster) -> None:
@@ -95,7 +95,7 @@ def test_they_are_those_that_argo_cd_brings_by_itself_wave_by_wave(tmp_path: Pat
     for component, name in (("tenants", "late"), ("namespaces", "early"), ("queues", "byhand"), ("scratch", "middle")):
         put(tmp_path, component, name)
     file = tmp_path / "clusters/a30-bench/argocd/application-queues.yaml"
-    manual = yaml.safe_load(file.read_text())
+    manual = yaml.load(file.read_text(), yaml.CSafeLoader)
     del manual["spec"]["syncPolicy"]["automated"]
     file.write_text(yaml.safe_dump(manual))
     found = [one.name for one in definitions(tmp_path, a30, ["namespaces"])]

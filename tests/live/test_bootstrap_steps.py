@@ -267,7 +267,7 @@ def test_a_server_whose_certificate_has_expired_is_one_sentence(
     server = Shop(tls)
     with serving(server):
         file = config(tmp_path, server.url, token="nonsense")
-        content = yaml.safe_load(file.read_text())
+        content = yaml.load(file.read_text(), yaml.CSafeLoader)
         content["clusters"][0]["cluster"]["certificate-authority"] = str(tmp_path / "a.pem")
         file.write_text(yaml.safe_dump(content))
         words = ["bootstrap", "-C", str(ROOT), "--cluster", "a30-bench", "--kubeconfig", str(file)]

@@ -27,8 +27,8 @@ class Step(NamedTuple):
 def steps(root: Path, kind: str) -> Iterator[Step]:
     """Read the jobs as their server does."""
     if kind == "gitlab":
-        top = yaml.safe_load((root / ".gitlab-ci.yml").read_text())
-        found = yaml.safe_load((root / top["include"][0]["local"]).read_text())
+        top = yaml.load((root / ".gitlab-ci.yml").read_text(), yaml.CSafeLoader)
+        found = yaml.load((root / top["include"][0]["local"]).read_text(), yaml.CSafeLoader)
         shared = found.pop(".gen")
         assert shared["variables"]["GIT_DEPTH"] == "0"
         for name, job in found.items():
@@ -36,7 +36,7 @@ def steps(root: Path, kind: str) -> Iterator[Step]:
             # GitLab's runner runs all lines in one shell, with set -eo pipefail.
             yield Step(name, "\n".join([*shared["before_script"], *job["script"]]), shared["variables"])
         return
-    found = yaml.safe_load((root / f".{kind}/workflows/gen.yaml").read_text())
+    found = yaml.load((root / f".{kind}/workflows/gen.yaml").read_text(), yaml.CSafeLoader)
     for name, job in found["jobs"].items():
         for step in job["steps"]:
             if step.get("uses", "").startswith("actions/checkout"):
@@ -185,7 +185,7 @@ def test_what_nobody_approved_fails_and_is_commented_until_somebody_does(
 
 def test_permissions_are_the_least(ann: Person) -> None:
     begin(ann, "github")
-    found = yaml.safe_load((ann.root / ".github/workflows/gen.yaml").read_text())
+    found = yaml.load((ann.root / ".github/workflows/gen.yaml").read_text(), yaml.CSafeLoader)
     assert found["permissions"] == {"contents": "read"}
     assert "permissions" not in found["jobs"]["check"]
     assert found["jobs"]["diff"]["permissions"] == {"contents": "read", "pull-requests": "write"}

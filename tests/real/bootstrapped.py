@@ -177,7 +177,7 @@ class Bare:
 
 def small() -> Object:
     """Return the small cluster's file, with a site's own CA."""
-    spec: Object = yaml.safe_load(SMALL.read_bytes())
+    spec: Object = yaml.load(SMALL.read_bytes(), yaml.CSafeLoader)
     spec["spec"]["site"]["issuer"] = {"kind": "ca", "secret": "site-ca"}
     return spec
 
@@ -204,7 +204,7 @@ def default(component: str) -> Version:
 
 def packed(folder: Path, chart: Chart) -> bytes:
     """Return a chart's archive, of the version that is asked for: the cache may have a neighbour of it."""
-    about = yaml.safe_load((folder / "Chart.yaml").read_bytes()) | {"version": chart.version}
+    about = yaml.load((folder / "Chart.yaml").read_bytes(), yaml.CSafeLoader) | {"version": chart.version}
     out, own = io.BytesIO(), f"{chart.name}/Chart.yaml"
     with tarfile.open(fileobj=out, mode="w:gz") as archive:
         archive.add(folder, arcname=chart.name, filter=lambda one: None if one.name == own else one)

@@ -37,7 +37,7 @@ STORAGE = {
 
 def racked(repository: Repository) -> None:
     """Give the cluster four nodes with an OSD each, four with drives of MinIO, and racks to all."""
-    spec = yaml.safe_load(repository.file.read_bytes())
+    spec = yaml.load(repository.file.read_bytes(), yaml.CSafeLoader)
     own = spec["spec"]
     own["gpuCare"] = {"drain": True}
     own["kubernetes"]["upgrades"] = "timer"

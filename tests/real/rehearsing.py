@@ -75,7 +75,7 @@ class Repository(Rendered):
     """A repository with one cluster of three teams."""
 
     def __init__(self, root: Path) -> None:
-        spec = yaml.safe_load(SMALL.read_bytes())
+        spec = yaml.load(SMALL.read_bytes(), yaml.CSafeLoader)
         spec["spec"]["pools"]["bench"]["hardware"]["gpu"]["count"] = 4
         spec["spec"]["nodes"] += [{"name": f"gpu{n}", "pool": "bench", "address": f"192.0.2.{n + 1}"} for n in (3, 4)]
         spec["spec"]["teams"] = [team("red", 8), team("blue", 4), team("green", 4)]
@@ -83,7 +83,7 @@ class Repository(Rendered):
         super().__init__(root, {"small": yaml.safe_dump(spec, sort_keys=False)})
 
     def quotas(self, **gpus: int) -> None:
-        spec = yaml.safe_load(self.file.read_bytes())
+        spec = yaml.load(self.file.read_bytes(), yaml.CSafeLoader)
         for one in spec["spec"]["teams"]:
             one["quotas"]["bench"]["gpus"] = gpus.get(one["name"], one["quotas"]["bench"]["gpus"])
         self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
@@ -93,7 +93,7 @@ class Repository(Rendered):
         folder = self.root / CUSTOM.format(component)
         (folder / "own.yaml").write_text(yaml.safe_dump_all(objects))
         file = folder / "kustomization.yaml"
-        content = yaml.safe_load(file.read_bytes())
+        content = yaml.load(file.read_bytes(), yaml.CSafeLoader)
         resources = [*content.get("resources", []), "own.yaml"] if objects else content.get("resources", [])
         file.write_text(yaml.safe_dump(content | {"resources": [*dict.fromkeys(resources)]} | more))
 

@@ -922,7 +922,7 @@ BROUGHT = {
 
 
 def brought(name: str) -> Object:
-    manifest: Object = next(yaml.safe_load_all((ROOT / f"tests/wrong/brought/{name}.yaml").read_text()))
+    manifest: Object = next(yaml.load_all((ROOT / f"tests/wrong/brought/{name}.yaml").read_text(), yaml.CSafeLoader))
     manifest["metadata"]["namespace"] = TEAM
     return manifest
 

@@ -149,7 +149,7 @@ def unserved(namespace: str) -> Object:
 
 def later(argo: "Argo", namespace: str) -> Any:
     """Have an Application in a later wave than all others, which needs nothing."""
-    made = yaml.safe_load(argo.repository.applications.joinpath("application-tenants.yaml").read_bytes())
+    made = yaml.load(argo.repository.applications.joinpath("application-tenants.yaml").read_bytes(), yaml.CSafeLoader)
     made["metadata"]["name"] = "late"
     made["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"] = "9"
     made["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] = ""
@@ -181,7 +181,7 @@ def test_a_team_that_leaves_takes_its_rights_and_queue_along(argo: "Argo") -> No
     file = argo.repository.spec
     assert argo.api.items(BINDINGS.format("language"))
     assert argo.api.get(queue)
-    less = yaml.safe_load(yaml.safe_dump(file))
+    less = yaml.load(yaml.safe_dump(file), yaml.CSafeLoader)
     less["spec"]["teams"] = [team for team in less["spec"]["teams"] if team["name"] != "language"]
     argo.repository.write(less)
     argo.settled("root", "namespaces", "queues", "tenants", revision=argo.push())
@@ -201,7 +201,7 @@ def test_a_component_goes_after_confirmation_and_its_definitions_stay(argo: "Arg
     had = [one for one in argo.application("volcano")["status"]["resources"] if one["kind"] != CRD]
     assert {one["kind"] for one in had} >= {"Deployment", "Service", "ClusterRole", "ClusterRoleBinding"}
     file = argo.repository.spec
-    less = yaml.safe_load(yaml.safe_dump(file))
+    less = yaml.load(yaml.safe_dump(file), yaml.CSafeLoader)
     less["spec"]["components"]["volcano"] = {"managed": False}
     argo.repository.write(less)
     argo.push()
@@ -230,7 +230,7 @@ def test_a_component_of_ones_own_comes_and_goes_with_all_it_brought(argo: "Argo"
     ingress = "/apis/networking.k8s.io/v1/ingressclasses/house"
     role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/house"
     file = argo.repository.spec
-    more = yaml.safe_load(yaml.safe_dump(file))
+    more = yaml.load(yaml.safe_dump(file), yaml.CSafeLoader)
     own: Object = {"namespace": "house", "folder": "apps/house", "kinds": ["networking.k8s.io/IngressClass"]}
     more["spec"]["extras"] = {"house": own}
     folder = argo.repository.tree / "apps/house"
@@ -300,7 +300,7 @@ def test_a_sync_of_root_that_waits_is_ended_as_the_readme_says(argo: "Argo") -> 
     from argocd.argo import APPLICATIONS, phase
 
     file = argo.repository.spec
-    less = yaml.safe_load(yaml.safe_dump(file))
+    less = yaml.load(yaml.safe_dump(file), yaml.CSafeLoader)
     less["spec"]["components"]["volcano"] = {"managed": False}
     argo.repository.write(less)
     argo.push()

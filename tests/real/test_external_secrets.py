@@ -52,7 +52,7 @@ def there(api: "ApiServer", tmp_path_factory: pytest.TempPathFactory) -> Iterato
     for one in (one for each in COMPONENTS for one in each.objects if one["kind"] == "ExternalSecret"):
         api.apply(one)
     file = config(folder, api.url, token=api.token)
-    content = yaml.safe_load(file.read_text())
+    content = yaml.load(file.read_text(), yaml.CSafeLoader)
     content["clusters"][0]["cluster"]["certificate-authority"] = str(api.certificate)
     file.write_text(yaml.safe_dump(content))
     running = RunningCluster(of_kubeconfig(file, None))

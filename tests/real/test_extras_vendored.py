@@ -76,7 +76,7 @@ def test_a_secret_of_its_chart_is_refused_until_it_is_declared(world: World, sho
     world.gen("render")
     world.gen("vendor", "toy")
     assert [one["kind"] for one in built(world)] == ["ConfigMap"]
-    declared = yaml.safe_load((world.root / "clusters/one/bootstrap/secrets.yaml").read_text())["secrets"]
+    declared = yaml.load((world.root / "clusters/one/bootstrap/secrets.yaml").read_text(), yaml.CSafeLoader)["secrets"]
     assert [one["name"] for one in declared if one["component"] == "toy"] == ["key"]
 
 

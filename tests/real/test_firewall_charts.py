@@ -43,7 +43,9 @@ def inflated(cluster: Cluster, folder: Path) -> Built:
             command = [helm, "template", release.name, chart, "--namespace", release.namespace, *given]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
-            found += [Object(one, component.name, "x.yaml") for one in yaml.safe_load_all(done.stdout) if one]
+            found += [
+                Object(one, component.name, "x.yaml") for one in yaml.load_all(done.stdout, yaml.CSafeLoader) if one
+            ]
     return Built(name=cluster.name, cluster=cluster, objects=tuple(found))
 
 

@@ -37,7 +37,11 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
 
     api.install(*CRDS)
     # Alone: beside it lies another MPIJob.
-    api.apply(yaml.safe_load((SHARED / "kubeflow-training-operator/v1.9.4/crds/kubeflow.org_tfjobs.yaml").read_bytes()))
+    api.apply(
+        yaml.load(
+            (SHARED / "kubeflow-training-operator/v1.9.4/crds/kubeflow.org_tfjobs.yaml").read_bytes(), yaml.CSafeLoader
+        )
+    )
     for namespace in component.namespaces:
         security = {"pod-security.kubernetes.io/enforce": namespace.security or "privileged"}
         api.namespace(namespace.name, namespace.labels | security)

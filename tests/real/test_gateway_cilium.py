@@ -78,7 +78,7 @@ def inflated(folder: Path) -> list[Object]:
     command = [helm, "template", release.name, str(sources("cilium")), "--namespace", release.namespace, *given]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return [one for one in yaml.safe_load_all(done.stdout) if one]
+    return [one for one in yaml.load_all(done.stdout, yaml.CSafeLoader) if one]
 
 
 @contextlib.contextmanager

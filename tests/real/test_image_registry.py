@@ -154,7 +154,7 @@ def test_digests_are_locked_and_pinned_and_a_moved_tag_is_told(
     names = list(listed(repository, capsys))
     digests = fill(store, names)
     assert run(["images", "-C", str(repository), "--lock"]) == 0
-    assert yaml.safe_load((repository / "gen.lock").read_text())["images"] == digests
+    assert yaml.load((repository / "gen.lock").read_text(), yaml.CSafeLoader)["images"] == digests
     images = listed(repository, capsys, "--sizes")
     assert {image["name"]: image["digest"] for image in images.values()} == digests
     assert all(image["size"] == len(name) + len("common") for name, image in images.items())
@@ -186,7 +186,7 @@ def test_an_image_that_no_cluster_names_is_forgotten_when_all_is_seen(
         subprocess.run([*git, "commit", "-qm", "x", "--allow-empty"], check=True)
         capsys.readouterr()
         assert run(["images", "-C", str(repository), "--lock", *arguments]) == 0
-        found: dict[str, str] = yaml.safe_load((repository / "gen.lock").read_text())["images"]
+        found: dict[str, str] = yaml.load((repository / "gen.lock").read_text(), yaml.CSafeLoader)["images"]
         return found
 
     # Its charts are not vendored: they may name it.
@@ -226,7 +226,7 @@ def test_an_image_that_the_mirror_lacks_is_told_and_the_others_are_locked(
     digests = fill(store, names)
     assert run(["images", "-C", str(repository), "--lock"]) == 1
     assert f"{absent}: {store.host} does not have it" in capsys.readouterr().err
-    assert yaml.safe_load((repository / "gen.lock").read_text())["images"] == digests
+    assert yaml.load((repository / "gen.lock").read_text(), yaml.CSafeLoader)["images"] == digests
 
 
 @pytest.mark.parametrize("mirror", ["", "mirror.example.org:5000/k8s/"])

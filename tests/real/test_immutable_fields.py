@@ -234,7 +234,7 @@ def judged() -> Judged:
     programs("etcd", "kube-apiserver")
     if not SHARED.exists():
         pytest.skip("../shared is absent")
-    made_up = [Object(one, "", "kinds.yaml") for one in yaml.safe_load_all(MADE_UP.read_bytes())]
+    made_up = [Object(one, "", "kinds.yaml") for one in yaml.load_all(MADE_UP.read_bytes(), yaml.CSafeLoader)]
     objects = list({one.identity: one for one in (*reference_objects(), *made_up)}.values())
     known = {crd["metadata"]["name"]: crd for name in CLUSTERS for crd in crds(load(name))}
     definitions = wanted(Built(name="", cluster=None, objects=tuple(objects), definitions=tuple(known.values())))

@@ -112,7 +112,7 @@ def install(api: "Plane", name: str, folder: Path, stack: contextlib.ExitStack) 
     api.namespace("argocd")
     for component in there:
         apply(api, rendered.objects(component))
-    for one in (yaml.safe_load(file.read_bytes()) for file in applications):
+    for one in (yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in applications):
         one["metadata"].pop("finalizers", None)  # nobody would end them
         api.apply(one)
 
@@ -147,7 +147,7 @@ def kubeadm(api: "Plane", name: str, folder: Path) -> None:
     ran([*phase, "control-plane", "all", *to, "--dry-run"], KUBEADM_INIT_DRYRUN_DIR=str(manifests))
     first = next(one for one in load(name).machines if one.role == "control-plane").name
     for file in (*manifests.glob("kube-*.yaml"), *bootstrap.glob("endpoint/kube-vip.yaml")):
-        pod = yaml.safe_load(file.read_bytes())
+        pod = yaml.load(file.read_bytes(), yaml.CSafeLoader)
         pod["metadata"] |= {"name": f"{pod['metadata']['name']}-{first}", "namespace": "kube-system"}
         pod["spec"] |= {"nodeName": first}
         pod["spec"].pop("priority", None)

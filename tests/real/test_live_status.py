@@ -229,7 +229,7 @@ def test_another_cluster_or_none_gets_one_sentence(argo: "Argo", verb: str, tmp_
     assert argo.api.request("DELETE", f"{path}/gen")[0] == 200
     assert done.returncode == 2
     assert "is the cluster ml50, not small" in done.stderr
-    config = yaml.safe_load((argo.api.address.folder / "admin.kubeconfig").read_bytes())
+    config = yaml.load((argo.api.address.folder / "admin.kubeconfig").read_bytes(), yaml.CSafeLoader)
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     (tmp_path / "away").write_text(yaml.safe_dump(config))
     done = gen(argo, verb, kubeconfig=tmp_path / "away")

@@ -94,7 +94,7 @@ def installed() -> Iterator[tuple["Installation", Done]]:
     from argocd.argo import PATIENCE
     from argocd.fixtures import SMALL, installing
 
-    text = yaml.safe_load(SMALL.read_text())
+    text = yaml.load(SMALL.read_text(), yaml.CSafeLoader)
     by_hand = {name: {"sync": "manual"} for name in ("queues", "tenants")}
     text["spec"]["components"] |= {**by_hand, "issuers": {"managed": False}}
     with installing("small", yaml.safe_dump(text), UNREADABLE=20) as installation:

@@ -64,7 +64,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 def extras(repository: Repository, **own: Object) -> None:
-    spec = yaml.safe_load(repository.file.read_bytes())
+    spec = yaml.load(repository.file.read_bytes(), yaml.CSafeLoader)
     spec["spec"]["extras"] = own
     repository.file.write_text(yaml.safe_dump(spec, sort_keys=False))
     done = repository.gen("render")

@@ -23,7 +23,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository with operations on nodes."""
     refuse_without_programs()
     made = Repository(tmp_path_factory.mktemp("simulated"))
-    spec = yaml.safe_load(made.file.read_bytes())
+    spec = yaml.load(made.file.read_bytes(), yaml.CSafeLoader)
     spec["spec"]["gpuCare"] = {"drain": True}
     made.file.write_text(yaml.safe_dump(spec, sort_keys=False))
     done = made.gen("render")

@@ -86,7 +86,7 @@ def started(folder: Path) -> Iterator[Site]:
     root = repository(folder / "repository")
     overlay = root / "overlays" / "lab" / NAME
     shutil.copyfile(built / DEFINITION, overlay / "releases" / "definition.yaml")
-    made = yaml.safe_load((overlay / "releases" / "kustomization.yaml").read_text())
+    made = yaml.load((overlay / "releases" / "kustomization.yaml").read_text(), yaml.CSafeLoader)
     made["resources"] = [one if "://" not in one else "definition.yaml" for one in made["resources"]]
     (overlay / "releases" / "kustomization.yaml").write_text(yaml.safe_dump(made))
     rendered = Rendered(root, "lab", folder / "rendered", (*FIRST, NAME, *LATER))
@@ -102,7 +102,9 @@ def started(folder: Path) -> Iterator[Site]:
         for component in (*FIRST, NAME):
             twin.install(component, NAMESPACE if component == NAME else "")
         api.namespace(SPACE)
-        marks = yaml.safe_load((root / "clusters/lab/bootstrap/cluster-api/gpu-machine-deployment.yaml").read_text())
+        marks = yaml.load(
+            (root / "clusters/lab/bootstrap/cluster-api/gpu-machine-deployment.yaml").read_text(), yaml.CSafeLoader
+        )
         marks = marks["metadata"]["annotations"]
         twin.bring([*group(GROUP, marks), *group(OTHERS, marks, "other"), *group("unmarked", {})])
         for running_one in (twin.kueue, twin.volcano):

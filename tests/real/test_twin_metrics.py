@@ -32,7 +32,7 @@ UNVERIFIED = ssl._create_unverified_context()
 def test_kueue_tells_what_is_asked(twin: "Twin", member: "Members") -> None:
     (port,) = free_ports(1)
     data = twin.api.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{CONFIG}")["data"]
-    applied = yaml.safe_load(data["controller_manager_config.yaml"])["metrics"]
+    applied = yaml.load(data["controller_manager_config.yaml"], yaml.CSafeLoader)["metrics"]
     token = reader(twin)
     with twin.kueue.changed({"metrics": applied | {"bindAddress": f"127.0.0.1:{port}"}}):
         preempted(member)

@@ -48,7 +48,7 @@ def by_helm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     out = subprocess.run(
         [need("helm", HELM), "template", "r", chart], check=True, capture_output=True, text=True
     ).stdout
-    data = yaml.safe_load(out)["data"]
+    data = yaml.load(out, yaml.CSafeLoader)["data"]
     return {text: json.loads(data[f"k{index}"]) for index, text in enumerate(SCALARS)}
 
 

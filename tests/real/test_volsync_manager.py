@@ -131,7 +131,7 @@ def say(api: "ApiServer", path: str, status: Object) -> None:
 def kubeconfig(api: "ApiServer", folder: Path) -> Path:
     """Return a kubeconfig of the manager's own account, with the rights that the chart gives it."""
     file = config(folder, api.url, token=api.token)
-    content = yaml.safe_load(file.read_text())
+    content = yaml.load(file.read_text(), yaml.CSafeLoader)
     content["clusters"][0]["cluster"]["certificate-authority"] = str(api.certificate)
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", "system:authenticated"]
     content["users"][0]["user"] |= {"as": ACCOUNT, "as-groups": groups}
@@ -325,7 +325,7 @@ def secret(name: str) -> Object:
 @pytest.fixture
 def running(manager: "ApiServer", tmp_path: Path) -> RunningCluster:
     file = config(tmp_path, manager.url, token=manager.token)
-    content = yaml.safe_load(file.read_text())
+    content = yaml.load(file.read_text(), yaml.CSafeLoader)
     content["clusters"][0]["cluster"]["certificate-authority"] = str(manager.certificate)
     file.write_text(yaml.safe_dump(content))
     return RunningCluster(of_kubeconfig(file, None))

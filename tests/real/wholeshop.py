@@ -106,7 +106,7 @@ def _trainer(chart: Chart) -> bytes:
     with tempfile.TemporaryDirectory() as name:
         folder, charts = Path(name, chart.name), Path(name, chart.name, "charts")
         shutil.copytree(sources("trainer"), folder)
-        for each in yaml.safe_load((folder / "Chart.yaml").read_bytes())["dependencies"]:
+        for each in yaml.load((folder / "Chart.yaml").read_bytes(), yaml.CSafeLoader)["dependencies"]:
             with tarfile.open(fileobj=io.BytesIO(_made(each["name"], each["version"]))) as archive:
                 archive.extractall(charts, filter="data")
         return packed(folder, chart)

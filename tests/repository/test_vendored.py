@@ -84,7 +84,7 @@ def settle(place: Path, volcano: str) -> None:
 
 
 def resources(place: Path, overlay: str = OVERLAY) -> Any:
-    return yaml.safe_load((place / overlay / "kustomization.yaml").read_text())["resources"]
+    return yaml.load((place / overlay / "kustomization.yaml").read_text(), yaml.CSafeLoader)["resources"]
 
 
 def states(outcome: Outcome) -> dict[str, str]:
@@ -164,10 +164,10 @@ def test_helm_is_asked_of_argo_cd_only_while_a_chart_is_missing(place: Path) -> 
 
 def test_projects_allow_what_was_found_beside_what_is_stated(place: Path) -> None:
     project = place / "clusters/a30-bench/argocd/appproject-scheduling.yaml"
-    before = yaml.safe_load(project.read_text())["spec"]["clusterResourceWhitelist"]
+    before = yaml.load(project.read_text(), yaml.CSafeLoader)["spec"]["clusterResourceWhitelist"]
     found = Found(namespaces=("elsewhere",), kinds=("example.org/Wide",))
     rendered(place, brought(place, "volcano", "kueue", found=found))
-    spec = yaml.safe_load(project.read_text())["spec"]
+    spec = yaml.load(project.read_text(), yaml.CSafeLoader)["spec"]
     assert "elsewhere" in {one.get("namespace") for one in spec["destinations"]}
     assert {"group": "example.org", "kind": "Wide"} in spec["clusterResourceWhitelist"]
     assert all(kind in spec["clusterResourceWhitelist"] for kind in before)

@@ -32,7 +32,7 @@ from generator.review.standing import Standing
 from generator.review.transitions import CODE, transition_rules
 
 FOLDER = Path(__file__).parents[1] / "changes"
-FILES = {file.stem: yaml.safe_load(file.read_text()) for file in sorted(FOLDER.glob("*.yaml"))}
+FILES = {file.stem: yaml.load(file.read_text(), yaml.CSafeLoader) for file in sorted(FOLDER.glob("*.yaml"))}
 CASES = [pytest.param(case, id=f"{code}: {case['name']}") for code, cases in FILES.items() for case in cases]
 LABELS = "clusters/one/bootstrap/nodes/labels.list"
 

@@ -43,7 +43,7 @@ def kueue(api: Plane, changes: Mapping[str, Any] = MappingProxyType({})) -> Iter
 
 def _applied(api: Plane) -> Manifest:
     data = api.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{CONFIG}")["data"]
-    config: Manifest = yaml.safe_load(data["controller_manager_config.yaml"])
+    config: Manifest = yaml.load(data["controller_manager_config.yaml"], yaml.CSafeLoader)
     return config
 
 

@@ -107,7 +107,7 @@ class Argo:
 def edited(file: Path, key: str, *items: object) -> Iterator[None]:
     """Have a kustomization's list longer as long as the block."""
     before = file.read_text()
-    content = yaml.safe_load(before)
+    content = yaml.load(before, yaml.CSafeLoader)
     content[key] = [*content.get(key, []), *items]
     file.write_text(yaml.safe_dump(content))
     try:

@@ -106,7 +106,7 @@ def begin(api: Plane, repository: Repository) -> None:
     """Apply root's project and root."""
     folder = repository.published / "clusters" / repository.cluster
     for file in ("argocd/appproject-root.yaml", "bootstrap/application-root.yaml"):
-        apply(api, yaml.safe_load((folder / file).read_bytes()))
+        apply(api, yaml.load((folder / file).read_bytes(), yaml.CSafeLoader))
 
 
 def apply(api: Plane, manifest: Object) -> None:
@@ -140,7 +140,7 @@ def prepared(repository: Repository, impatience: dict[str, int]) -> None:
 def patch(folder: Path, added: Object) -> None:
     """Add a patch to a user's corner."""
     file = folder / "custom" / "kustomization.yaml"
-    content = yaml.safe_load(file.read_bytes())
+    content = yaml.load(file.read_bytes(), yaml.CSafeLoader)
     file.write_text(yaml.safe_dump(content | {"patches": [*content.get("patches", []), added]}))
 
 

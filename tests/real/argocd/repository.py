@@ -29,7 +29,7 @@ class Repository:
         self.url = f"http://127.0.0.1:{port}/{BARE}"
         self.file = self.tree / "clusters" / cluster / "cluster.yaml"
         self.file.parent.mkdir(parents=True)
-        self.write(yaml.safe_load(text))
+        self.write(yaml.load(text, yaml.CSafeLoader))
         self.published.mkdir()
         _git(folder, "init", "--quiet", "--bare", "--initial-branch=main", str(self.bare))
         _git(self.published, "init", "--quiet", "--initial-branch=main")
@@ -38,7 +38,7 @@ class Repository:
     @property
     def spec(self) -> Object:
         """The cluster file."""
-        found: Object = yaml.safe_load(self.file.read_bytes())
+        found: Object = yaml.load(self.file.read_bytes(), yaml.CSafeLoader)
         return found
 
     def write(self, file: Object) -> None:
@@ -89,7 +89,7 @@ class Repository:
 def _bring(releases: Path) -> None:
     """Let a component find its charts and manifests at hand, and leave out all others."""
     file = releases / "kustomization.yaml"
-    content = yaml.safe_load(file.read_bytes())
+    content = yaml.load(file.read_bytes(), yaml.CSafeLoader)
     charts = [chart for chart in content.pop("helmCharts", []) if chart["name"] in CHARTS]
     found = [name for address in content["resources"] for end, name in INSTALLS.items() if address.endswith(end)]
     for name in found:

@@ -64,7 +64,7 @@ def alone(api: Plane, cluster: Cluster) -> Iterator[None]:
     install(api, cluster, host=False)
     for name in ("clusterrole", "clusterrolebinding"):
         folder = sources("argo-workflows") / "cluster-install-no-crds" / "workflow-controller-rbac"
-        one = yaml.safe_load((folder / f"workflow-controller-{name}.yaml").read_bytes())
+        one = yaml.load((folder / f"workflow-controller-{name}.yaml").read_bytes(), yaml.CSafeLoader)
         for subject in one.get("subjects", []):
             subject["namespace"] = NAMESPACE
         api.apply(one)

@@ -20,7 +20,7 @@ def number(quantity: Any) -> float:
 def nodes(repository: Path, cluster: str) -> list[Object]:
     """Return the Node objects of a rendered cluster."""
     folder = repository / "clusters" / cluster
-    spec = yaml.safe_load((folder / "cluster.yaml").read_bytes())["spec"]
+    spec = yaml.load((folder / "cluster.yaml").read_bytes(), yaml.CSafeLoader)["spec"]
     named = {node["name"]: node for node in spec["nodes"]}
     files = sorted((folder / "bootstrap" / "kubeadm").glob("*.yaml"))
     registered = [one for one in (_registration(file) for file in files) if one]
@@ -29,13 +29,13 @@ def nodes(repository: Path, cluster: str) -> list[Object]:
 
 
 def _kubelet(file: Path) -> Object:
-    documents: list[Object] = list(yaml.safe_load_all(file.read_bytes()))
+    documents: list[Object] = list(yaml.load_all(file.read_bytes(), yaml.CSafeLoader))
     return next(one for one in documents if one["kind"] == "KubeletConfiguration")
 
 
 def _registration(file: Path) -> Object | None:
     """Return what kubeadm registers a node with. Whether it becomes a part of the control plane is told by a role."""
-    first: Object = next(yaml.safe_load_all(file.read_bytes()))
+    first: Object = next(yaml.load_all(file.read_bytes(), yaml.CSafeLoader))
     if "nodeRegistration" not in first:
         return None
     control = first["kind"] == "InitConfiguration" or "controlPlane" in first

@@ -78,8 +78,8 @@ PODGROUPS: Object = {
 def kuberay(overlay: Path) -> Iterator[Object]:
     """Yield what KubeRay's chart would make of its values, as far as it matters here: no module holds the chart."""
     folder, group = sources("kuberay"), "rbac.authorization.k8s.io"
-    values = yaml.safe_load((overlay / "releases" / "kuberay.yaml").read_bytes())
-    role = yaml.safe_load((folder / "rbac" / "role.yaml").read_bytes())
+    values = yaml.load((overlay / "releases" / "kuberay.yaml").read_bytes(), yaml.CSafeLoader)
+    role = yaml.load((folder / "rbac" / "role.yaml").read_bytes(), yaml.CSafeLoader)
     name, where = {"name": "kuberay-operator"}, {"namespace": "kuberay-system", "name": "kuberay-operator"}
     for file in sorted((folder / "crd" / "bases").glob("*.yaml")):
         yield yaml.load(file.read_bytes(), yaml.CSafeLoader)
@@ -133,7 +133,7 @@ def operator(api: Plane, one: Operator, **told: str) -> Iterator[None]:
     flags = [word for word in pod["containers"][0].get("args", []) if not word.startswith("--config=")]
     if one.config:
         data = api.get(f"{core}/configmaps/{one.config}")["data"]["controller_manager_config.yaml"]
-        (folder / "config.yaml").write_text(yaml.safe_dump(_here(yaml.safe_load(data), host, health)))
+        (folder / "config.yaml").write_text(yaml.safe_dump(_here(yaml.load(data, yaml.CSafeLoader), host, health)))
         flags.append(f"--config={folder / 'config.yaml'}")
     env = told | {key: text.format(**here) for key, text in one.env}
     env |= {"KUBECONFIG": str(api.account(one.namespace, pod["serviceAccountName"])), "TMPDIR": str(folder)}

@@ -68,7 +68,7 @@ def place(releases: Path) -> None:
     file = releases / "kustomization.yaml"
     if not file.exists():
         return
-    said = yaml.safe_load(file.read_bytes())
+    said = yaml.load(file.read_bytes(), yaml.CSafeLoader)
     for chart in said.get("helmCharts", []):
         target = releases / "charts" / f"{chart['name']}-{chart['version']}" / chart["name"]
         shutil.copytree(_chart(chart["name"]), target, dirs_exist_ok=True)
@@ -92,7 +92,7 @@ def _chart(name: str) -> Path:
 
 def _alone(about: Path) -> None:
     """Leave out the charts below a chart, which gen turns off and no module holds: Helm would miss them."""
-    said = yaml.safe_load(about.read_bytes())
+    said = yaml.load(about.read_bytes(), yaml.CSafeLoader)
     if said.pop("dependencies", None):
         about.write_text(yaml.safe_dump(said))
 
