@@ -38,6 +38,7 @@ def apart(machine: Machine) -> Iterator[None]:
     yield
     (machine.tools / "ctr").unlink(missing_ok=True)
     (machine.tools / "df").unlink(missing_ok=True)
+    (machine.tools / "free").unlink(missing_ok=True)
     assert not containers(machine)
     assert not (machine.root / "var/lib/etcd-snapshots/work").exists()
 
@@ -146,6 +147,27 @@ def test_without_room_nothing_is_tried_and_the_snapshot_stays(machine: Machine) 
     assert "1000 bytes left, too few for a second database" in done.stderr
     assert newest(machine)["keys"]
     assert not (machine.out / "last-drill").exists()
+
+
+def test_without_memory_for_a_second_member_nothing_is_tried_and_the_snapshot_stays(machine: Machine) -> None:
+    machine.put(
+        "free", "#!/bin/sh\necho '  total used free shared buff/cache available'\necho 'Mem: 9 9 9 9 9 400000000'\n"
+    )
+    done = machine.snapshot()
+    assert done.returncode == 1
+    assert "400000000 bytes of memory are free, and a member of it needs up to 5" in done.stderr
+    assert newest(machine)["keys"]
+    assert not (machine.out / "last-drill").exists()
+
+
+def test_the_member_gets_no_more_memory_than_was_free(machine: Machine) -> None:
+    limits = machine.root / "limits"
+    # Kernels of tests may bind no memory of containers: the words of the command are seen.
+    told = f'case "$*" in *"--memory-limit "*) echo "$*" >{limits} ;; esac'
+    between(machine, "/work/drill/client", before=told)
+    assert machine.snapshot().returncode == 0
+    bound = int(limits.read_text().split("--memory-limit ")[1].split()[0])
+    assert 536870912 < bound < 700_000_000
 
 
 def killed(machine: Machine) -> None:

@@ -44,8 +44,8 @@ follow() { # what the live etcd has thrown away since, of older revisions, this 
   [ "$then" = "$(number compact_revision "$again")" ] || { restored compact "$then" >/dev/null && ask; }
 }
 
-start_member() { # in a network of its own, where nothing is; of this node's CPUs it gets one
-  ctr --namespace k8s.io run --rm --cpus 1 --mount "type=bind,src=$work,dst=/work,options=rbind:rw" "$image" "$member" \
+start_member() { # in a network of its own, where nothing is; of this node it gets one CPU, and no more memory than was free
+  ctr --namespace k8s.io run --rm --cpus 1 --memory-limit "$memory" --mount "type=bind,src=$work,dst=/work,options=rbind:rw" "$image" "$member" \
     etcd --data-dir /work/drill/data --listen-client-urls unix:///work/drill/client --unsafe-no-fsync \
     --listen-peer-urls unix:///work/drill/peer --advertise-client-urls http://localhost:2379 >"$work/member.log" 2>&1 9>&- &
   runs=$!
@@ -71,10 +71,15 @@ bad() {
   fail "the snapshot does not bring etcd back: $*. It is kept; the next one is tried again"
 }
 
-drill_room() { # for a second database beside the snapshot, and as much again for etcd itself
+drill_room() { # for a second database beside the snapshot and as much again for etcd itself, and for a second member
   free=$(df --output=avail -B1 "$store" | tail -n 1)
   [ "$free" -gt $((2 * $(stat -c %s "$work/new.db") + 268435456)) ] ||
     fail "the snapshot is kept and was not tried: $store has $free bytes left, too few for a second database"
+  # The database as it is mapped, and what etcd takes beside; what is short of memory would end the live one.
+  memory=$(($(stat -c %s "$work/new.db") + 536870912))
+  free=$(free --bytes | sed -n 's/^Mem:.* //p')
+  [ "$free" -gt "$memory" ] ||
+    fail "the snapshot is kept and was not tried: $free bytes of memory are free, and a member of it needs up to $memory"
 }
 
 drill() {
