@@ -35,6 +35,23 @@ def replace_or_die(*paths, **folders):
 os.replace = replace_or_die
 run(sys.argv[2:])
 """
+# Runs gen, and is killed while it writes a share, half of which is there; or before that gets its name.
+KILLED_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from generator.cli import run
+
+def write_half_and_die(path, content):
+    with path.open("wb") as file:
+        file.write(content[: len(content) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def die(*paths):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(Path, *{"half": ("write_bytes", write_half_and_die), "unnamed": ("replace", die)}[sys.argv[1]])
+run(sys.argv[2:])
+"""
 
 
 def git(root: Path, *words: str) -> None:
@@ -139,6 +156,36 @@ def test_a_part_that_is_repeated_is_the_same(root: Path, tmp_path: Path) -> None
     after = files(root)
     assert join(root, parts) == 0
     assert files(root) == after
+
+
+@pytest.mark.parametrize("when", ["half", "unnamed"])
+def test_a_part_that_is_killed_and_repeated_changes_nothing(
+    when: str, rendered: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts, before = tmp_path / "parts", files(root)
+    make(root, parts, 3, 1, 3)
+    words = [
+        sys.executable,
+        "-c",
+        KILLED_WRITING,
+        when,
+        "render",
+        "-C",
+        str(root),
+        "--shard",
+        "2/3",
+        "--to",
+        str(parts),
+    ]
+    killed = subprocess.run([*words, "--discard", UNUSED], cwd=ROOT, check=False, stdout=subprocess.DEVNULL)
+    assert killed.returncode == -signal.SIGKILL
+    assert {file.name for file in parts.iterdir()} == {"1-of-3.share", "2-of-3.new", "3-of-3.share"}
+    assert files(root) == before
+    assert join(root, parts) == 2
+    assert "not all shares are there, 2/3 missing" in capsys.readouterr().err
+    make(root, parts, 3, 2)
+    assert join(root, parts, "--discard", UNUSED) == 0
+    assert files(root) == undivided(rendered, tmp_path / "one")
 
 
 @pytest.mark.parametrize("replaced", [0, 1, 60, 130])
