@@ -38,8 +38,9 @@ def held_once(built: Built) -> Iterator[Finding]:
             owners[one.variant, *one.identity].append(one)
     for first, *others in owners.values():
         for one in others:
-            where = f"in {first.component} ({first.file})" if first.component else f"in {first.file}"
-            yield one.finding(f"the same object is {where} as well", "metadata", "name", fix="keep one of them")
+            where = f"in {first.component} ({first.file}) as well" if first.component else f"in {first.file} as well"
+            told = "there twice" if one.file == first.file else where
+            yield one.finding(f"the same object is {told}", "metadata", "name", fix="keep one of them")
 
 
 @rule("GEN-ARGO-002", "the project allows what its Applications hold")

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from generator.build.objects import Built
+from generator.build.kinds import CRD
+from generator.build.objects import Built, Object
 from generator.build.pods import GROUPS, Pod, containers, pods
 from generator.components.jobs import MPI_OPERATORS
 from generator.model.fields import amount, dig, sequence
@@ -89,17 +90,28 @@ def one_owner(built: Built) -> Iterator[Finding]:
     takes the other's version away.
 
     Wrong:
-        (an MPIJob of kubeflow.org/v1, and one of kubeflow.org/v2beta1)
+        (an MPIJob or a CRD of kubeflow.org/v1, and one of kubeflow.org/v2beta1)
     Right:
         (both of kubeflow.org/v2beta1)
     """
-    found = {version: [one for one in built.of("MPIJob") if one.version == version] for version in MPI_OPERATORS}
-    if all(found.values()):
-        *others, newest = MPI_OPERATORS
-        for one in (each for version in others for each in found[version]):
-            message = f"is {MPI_OPERATORS[one.version]}'s, and {found[newest][0].full_name} {MPI_OPERATORS[newest]}'s"
-            told = f"{message}: a cluster has only one of the two"
-            yield one.finding(told, "apiVersion", fix=f"write it in {newest}")
+    found = [*versions_of_mpi_jobs(built)]
+    *others, newest = MPI_OPERATORS
+    other = next((one for one, _, version in found if version == newest), None)
+    for one, at, version in found:
+        if other and version in others:
+            message = f"is {MPI_OPERATORS[version]}'s, and {other.full_name} {MPI_OPERATORS[newest]}'s"
+            fix = f"write it in {newest}" if one.kind == "MPIJob" else f"leave it out, and write MPIJobs in {newest}"
+            yield one.finding(f"{message}: a cluster has only one of the two", *at, fix=fix)
+
+
+def versions_of_mpi_jobs(built: Built) -> Iterator[tuple[Object, Path, str]]:
+    """Yield MPIJobs and definitions of them, with the place of the version that each has."""
+    for one in built.of("MPIJob"):
+        yield one, ("apiVersion",), one.version
+    for one in built.of(CRD):
+        if one.name == "mpijobs.kubeflow.org":
+            for index, version in enumerate(sequence(dig(one.manifest, "spec", "versions"))):
+                yield one, ("spec", "versions", index, "name"), f"kubeflow.org/{dig(version, 'name')}"
 
 
 def plain_pods(built: Built) -> Iterator[Pod]:

@@ -65,7 +65,7 @@ def values_of(rule: Any, nodes: tuple[Worker, ...]) -> str:
     key = str(dig(rule, "key"))
     known = sorted({node.labels[key] for node in nodes if key in node.labels})
     if not known:
-        return f"no node has a label {key}"
+        return f"leave it out: no node has a label {key}"
     close = near(str(dig(rule, "values", 0)), known)
     return f"{key}: {close}" if close else f"{key} is {', '.join(known[:8])}{' ...' if len(known) > 8 else ''}"
 

@@ -115,10 +115,14 @@ class Providers(Struct, frozen=True):
 
     def closest_name(self, reference: Reference) -> str | None:
         """Return the name that was most likely meant, if one is no more than two letters away."""
-        kind, namespace, name, _ = reference
-        there = [one.name for one in self.by_reference if (one.kind, one.namespace) == (kind, namespace)]
-        closest = near(name, there)
-        return closest if closest and letters_apart(closest, name) <= min(2, len(name) // 3) else None
+        closest = near(reference.name, self.names(reference))
+        most = min(2, len(reference.name) // 3)
+        return closest if closest and letters_apart(closest, reference.name) <= most else None
+
+    def names(self, reference: Reference) -> list[str]:
+        """Return all names that are there of a reference's kind, in its namespace."""
+        kind, namespace, _, _ = reference
+        return sorted({one.name for one in self.by_reference if (one.kind, one.namespace) == (kind, namespace)})
 
 
 def _joined(known: Provider | None, more: Provider) -> Provider:

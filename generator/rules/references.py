@@ -12,6 +12,11 @@ from generator.rules.mentions import Mention, Reference, mentions
 from generator.rules.providers import Provider, Providers, UnseenObjects, api_of, waves
 from generator.spec.near import instead
 
+CHOSEN = {"IngressClass", "LocalQueue", "PriorityClass", "RuntimeClass", "StorageClass", "VolumeSnapshotClass"}
+"""Kinds of which people choose one that is there; of others, as Secrets, another one is no answer."""
+FEW = 6
+"""Names that are listed for them."""
+
 
 @rule("GEN-REF-001", "what an object names is there")
 def there(built: Built) -> Iterator[Finding]:
@@ -132,9 +137,18 @@ def harmless(one: Mention) -> bool:
 
 def absent(one: Mention, providers: Providers) -> Finding:
     """Say that something is not there."""
-    meant = providers.closest_name(one.reference)
-    fix = f"write `{meant}`" if meant else f"add the {one.reference.kind}, or correct the name"
-    return one.object.finding(f"there is no {one.reference.full_name}", *one.at, fix=fix)
+    return one.object.finding(f"there is no {one.reference.full_name}", *one.at, fix=other_name(one, providers))
+
+
+def other_name(one: Mention, providers: Providers) -> str:
+    """Say what to write: what was meant, one of those that are there, or what is missing itself."""
+    if meant := providers.closest_name(one.reference):
+        return f"write `{meant}`"
+    there = providers.names(one.reference) if one.reference.kind in CHOSEN else []
+    if 0 < len(there) <= FEW:
+        known = ", ".join(f"`{name}`" for name in there)
+        return f"correct the name ({known}), or add the {one.reference.kind}"
+    return f"add the {one.reference.kind}, or correct the name"
 
 
 @lru_cache(maxsize=2)

@@ -171,7 +171,8 @@ def offered(built: Built) -> Iterator[Finding]:
         if one.resource.startswith(COMPONENT_RESOURCES):
             there = {name for node in nodes for name in node.room if name.startswith(COMPONENT_RESOURCES)}
             message = f"{one.container}: no node offers {one.resource}"
-            fix = f"nodes offer {', '.join(sorted(there))}" if there else "no node offers GPUs or RDMA"
+            offers = f"ask for one that nodes offer: {', '.join(sorted(there))}"
+            fix = offers if there else "leave it out: no node offers GPUs or RDMA"
             yield pod.finding(message, *one.at, "limits", one.resource, fix=fix)
 
 

@@ -1,5 +1,5 @@
 """Manifests as people bring them: each file below `tests/wrong/brought/` is wrong in the one way that its first lines
-say, those in `right/` in none.
+say, and mended as they say; those in `right/` in none.
 """
 
 import re
@@ -19,13 +19,16 @@ FILES = sorted(FOLDER.rglob("*.yaml"))
 
 
 def expected(file: Path) -> list[str]:
-    return re.findall(r"^# expect: (.*)$", file.read_text(), re.MULTILINE)
+    return re.findall(r"^# (?:expect|fix): (.*)$", file.read_text(), re.MULTILINE)
 
 
 def told(one: Judged) -> Iterator[str]:
     for each in sorted(one.found, key=lambda found: found.at):
         about = f"{each.finding.about}: " if each.finding.about else ""
         yield f"{each.finding.code} {each.at.line}:{each.at.column} {about}{each.finding.message}"
+        # What YAML does not let read says what is wrong, and no more.
+        if each.finding.fix:
+            yield each.finding.fix
 
 
 def test_files_are_wrong_in_the_way_that_they_say() -> None:
@@ -37,6 +40,5 @@ def test_files_are_wrong_in_the_way_that_they_say() -> None:
     judged = dict(zip(FILES, judge_paths(ROOT, FILES, whole.cluster, judges, "vision"), strict=True))
     assert {file.name: [*told(one)] for file, one in judged.items()} == {file.name: expected(file) for file in FILES}
     assert all(bool(one.found) == (file.parent == FOLDER) for file, one in judged.items())
-    # What YAML does not let read says what is wrong, and no more.
     without = {file.name for file, one in judged.items() for each in one.findings if not each.fix}
     assert without == {"key-twice.yaml"}

@@ -135,7 +135,7 @@ def test_what_nodes_offer_may_be_asked_for(name: str) -> None:
 def test_a_device_by_a_name_that_no_node_has_is_an_error(name: str) -> None:
     (problem,) = found(OFFERED, asking(limits={name: 1}), cluster=ml50())
     assert problem.message == f"container main: no node offers {name}"
-    assert problem.fix == "nodes offer nvidia.com/gpu, rdma/hca_shared_devices_a"
+    assert problem.fix == "ask for one that nodes offer: nvidia.com/gpu, rdma/hca_shared_devices_a"
     assert reached(problem) == 1
     assert found(UNKNOWN, asking(limits={name: 1}), cluster=ml50()) == []
     assert found(FITTING, asking(limits={name: 1}), cluster=ml50()) == []
