@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from madeup import CRD, config, kubeconfig, made, store
 from msgspec import structs
-from reference import ROOT, load
+from reference import ROOT, decoded, load
 from validation.schemas import schemas_of
 
 from generator.build.applications import build
 from generator.build.manifests import documents
 from generator.build.objects import Built
 from generator.build.pods import pods
+from generator.cli import run
 from generator.cli.server import check_server
-from generator.components import CATALOGUE
+from generator.components import CATALOGUE, compose
 from generator.errors import UsageError
 from generator.live.api import ApiConnection, Request, of_started
 from generator.live.apiserver import Started, throw_away
@@ -38,6 +39,11 @@ pytest_plugins = ["apiserver", "usercluster"]
 
 CLUSTERS = sorted(path.parent.name for path in ROOT.glob("clusters/*/cluster.yaml"))
 SHARED = ROOT.parent / "shared" / "upstream"
+OTHERS = {
+    name: f"tests/wrong/valid/{name}.yaml"
+    for name in ("exposure-calico", "fleet", "scaled-pool", "volume-backup")
+}
+"""Clusters with the components that no reference cluster has."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,13 +53,20 @@ def _need() -> None:
     programs("etcd", "kube-apiserver")
 
 
-@pytest.fixture(scope="module", params=CLUSTERS)
-def reference(request: pytest.FixtureRequest) -> Built:
-    """A reference cluster, with the CRDs of the versions that it uses: they are not vendored here."""
+@pytest.fixture(scope="module", params=[*CLUSTERS, *OTHERS])
+def reference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A cluster with the CRDs of the versions that it uses: they are not vendored here."""
     if not SHARED.exists():
         pytest.skip("../shared is absent")
-    cluster = load(request.param)
-    return structs.replace(build(ROOT, cluster), definitions=tuple(crds(cluster)))
+    if request.param in CLUSTERS:
+        root, cluster = ROOT, load(request.param)
+    else:
+        root, cluster = tmp_path_factory.mktemp("other"), decoded(OTHERS[request.param])
+        file = root / "clusters" / cluster.name / "cluster.yaml"
+        file.parent.mkdir(parents=True)
+        file.write_bytes((ROOT / OTHERS[request.param]).read_bytes())
+        assert run(["render", "-C", str(root)]) == 0
+    return structs.replace(build(root, cluster), definitions=tuple(crds(cluster)))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +96,9 @@ def crds(cluster: "Cluster") -> Iterator["Manifest"]:
     folders = dict.fromkeys(folder for name in CATALOGUE for folder in schemas_of(name, cluster))
     files = [path for folder in folders for path in sorted((SHARED / folder).rglob("*.yaml"))]
     files += [of_the_store()] if cluster.site.secrets else []
-    files += sorted(fetched("gateway-api").glob("*.yaml")) if cluster.networks.exposure else []
+    if cluster.networks.exposure:
+        files += sorted(fetched("gateway-api").glob("*.yaml"))
+        files += sorted(fetched("envoy-gateway").glob("*_envoyproxies.yaml"))
     read = (one for path in files if CRD.encode() in path.read_bytes() for one in documents(path.read_bytes()))
     return (one for one in read if isinstance(one, dict) and one.get("kind") == CRD)
 
@@ -104,6 +119,11 @@ def test_the_table_of_kinds_is_what_the_server_serves(user_api: ApiConnection) -
     }
     assert server(user_api).version == "v1.35.3"
     assert served == {version: dict(own) for version, own in kinds(35).items()}
+
+
+def test_every_component_is_in_one_of_the_clusters() -> None:
+    clusters = [*map(load, CLUSTERS), *map(decoded, OTHERS.values())]
+    assert {component.name for cluster in clusters for component in compose(cluster)} == {*CATALOGUE}
 
 
 def test_every_object_is_accepted(judging: tuple[ApiConnection, Answers], reference: Built) -> None:

@@ -32,7 +32,6 @@ from generator.live.apiserver import free_ports, tries
 from generator.live.identity import record
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
-from generator.model.gitops import Fleet
 from generator.model.monitoring import Operations
 
 if TYPE_CHECKING:
@@ -314,11 +313,8 @@ def test_a_handler_that_was_there_runs_as_before(site: Site) -> None:
 def every_cluster() -> dict[str, Cluster]:
     """Return the reference clusters, and others with what none of these has."""
     clusters = {name: load(name) for name in ("ml50", "a30-bench", "gpu-serving")}
-    fleet = Fleet(image=IMAGE, storage_class="shared-fast", shards=2)
-    gitops = structs.replace(clusters["ml50"].gitops, fleet=fleet)
-    clusters["ml50"] = structs.replace(clusters["ml50"], gitops=gitops)
     beside = ("volume-backup", "backup-elsewhere", "backup-nfs", "backup-here-and-elsewhere", "volume-backup-elsewhere")
-    return clusters | {name: decoded(f"tests/wrong/valid/{name}.yaml") for name in beside}
+    return clusters | {name: decoded(f"tests/wrong/valid/{name}.yaml") for name in (*beside, "fleet")}
 
 
 def test_the_controller_takes_every_operation(site: Site) -> None:
