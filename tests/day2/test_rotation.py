@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from livecluster import LiveCluster, living
 from msgspec import structs
+from reference import load
 from rotationsite import USER, KilledError, Site, application, begin
 
 from generator.cli import run
+from generator.components import compose
 from generator.components.minio.metrics import token
 from generator.day2.rotation import rotating, syncs
 from generator.day2.rotation.family import family
@@ -305,6 +307,32 @@ def test_a_job_that_fails_ends_it_before_any_copy_changes(site: tuple[LiveCluste
 def test_what_a_person_must_rotate_is_refused_with_words(name: str, why: str, site: tuple[LiveCluster, Site]) -> None:
     with pytest.raises(UsageError, match=why):
         family(site[1].declared, name)
+
+
+# All that no command turns, and why.
+BY_A_PERSON = {
+    "acceptance-jobs/acceptance-datasets": "Rook makes the keys of a claim once",
+    "acceptance-jobs/acceptance-store": "Rook makes the keys of a claim once",
+    "argocd/argocd-initial-admin-secret": "Argo CD takes it only before the first password is set",
+    "cert-manager/site-ca": "whoever trusts the CA is outside",
+    "minio-backup/backup-target-models": "its owner is elsewhere",
+    "rook-ceph/rook-ceph-mon": "a commit has Rook turn it",
+    "rook-ceph/rook-csi-cephfs-node": "a commit has Rook turn it",
+    "rook-ceph/rook-csi-cephfs-provisioner": "a commit has Rook turn it",
+    "rook-ceph/rook-csi-rbd-node": "a commit has Rook turn it",
+    "rook-ceph/rook-csi-rbd-provisioner": "a commit has Rook turn it",
+    "speech/ceph-bucket-speech-recordings": "Rook makes the keys of a claim once",
+}
+
+
+def test_all_others_are_turned_by_a_command() -> None:
+    """What a store outside holds is turned there."""
+    found: dict[str, Any] = {}
+    for name in ("ml50", "a30-bench", "gpu-serving"):
+        declared = [secret for component in compose(load(name)) for secret in component.secrets]
+        found |= {one.full_name: one for one in declared if one.by_hand and one.source != "external"}
+    assert found.keys() == BY_A_PERSON.keys()
+    assert all(one.rotate for one in found.values())
 
 
 def test_a_copy_stands_for_what_it_is_a_copy_of(site: tuple[LiveCluster, Site]) -> None:
