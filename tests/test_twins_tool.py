@@ -67,6 +67,13 @@ def test_what_does_not_fit_is_left_out_and_told(
     assert said.splitlines()[-1] == "twins: LEFT OUT, no time is left for it: test_long"
 
 
+def test_what_one_commit_has_no_time_for_comes_first_at_another(twins: dict[str, Any]) -> None:
+    groups = [twins["Group"](1, (name,)) for name in "abcd"]
+    firsts = [twins["in_turn"](groups, number)[0].name for number in range(8, 12)]
+    assert firsts == ["a", "b", "c", "d"]
+    assert [one.name for one in twins["in_turn"](groups, 6)] == ["c", "d", "a", "b"]
+
+
 def test_what_overruns_is_ended_by_an_interrupt(tmp_path: Path, twins: dict[str, Any]) -> None:
     mark = tmp_path / "torn-down"
     script = f"""

@@ -4,8 +4,8 @@ these tests wait for a dozen programs that share the machine, and a fault fails 
 
 Run as `python tools/twins.py [--seconds N] [--beside PID]`. With N, a group is begun only where it should end within so
 many seconds from now, with time left to try again what failed, and none runs much longer; the others are named as LEFT
-OUT, which is no failure. While process PID runs (other tests), only two groups do. Files of one group share their
-servers. Coverage is added to what is there.
+OUT, which is no failure: other commits begin with them. While process PID runs (other tests), only two groups do. Files
+of one group share their servers. Coverage is added to what is there.
 """
 
 import argparse
@@ -107,6 +107,19 @@ class Outcome(NamedTuple):
     code: int | None
 
 
+def in_turn(groups: Sequence[Group], number: int) -> list[Group]:
+    """Return the groups as the commit of a number begins with them: what has no time at one has it at another."""
+    first = number % len(groups)
+    return [*groups[first:], *groups[:first]]
+
+
+def commits() -> int:
+    """Return how many commits led here; 0 outside Git."""
+    command = ["git", "rev-list", "--count", "HEAD"]
+    found = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    return int(found.stdout) if found.returncode == 0 else 0
+
+
 def fitting(groups: list[Group], left: float) -> Group | None:
     """Take the first group off the list that ends in time."""
     found = next((group for group in groups if group.seconds <= left), None)
@@ -188,7 +201,7 @@ def main(seconds: float, beside: int | None = None) -> int:
     """Run what fits; returns the exit code."""
     # A shell has programs in its background ignore interrupts, and those that they begin as well.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    clock, waiting = Clock(seconds), list(GROUPS)
+    clock, waiting = Clock(seconds), list(GROUPS) if seconds == float("inf") else in_turn(GROUPS, commits())
     with tempfile.TemporaryDirectory(prefix="gen-twins-") as name:
         ended = list(outcomes(waiting, clock, Path(name), beside))
         failed = failed_again([each.group for each in ended if each.code], clock, Path(name))
