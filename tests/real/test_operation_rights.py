@@ -154,7 +154,7 @@ def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> Non
         for who in (REPLACEMENT, OSD_REPLACEMENT, *([REMOVAL] if words.startswith("room") else [])):
             assert server.create(ask_ceph(args=words.split()), by=account(who)) == (201, "")
     for who in (DRIVE_REPLACEMENT, MINIO_EXPANSION, REPLACEMENT, UPGRADE, MAINTENANCE):
-        for words in ("drives", "sample 20"):
+        for words in ("drives", "drives minio-nas-2-1 0", "sample 20"):
             assert server.create(ask_minio(ml50, *words.split()), by=account(who)) == (201, "")
     for who in (EXPANSION, REPLACEMENT, DRIVER_UPGRADE):
         for disks in (0, 8):
@@ -345,7 +345,8 @@ WORDS = (
 
 def test_ceph_and_minio_are_asked_nothing_else(server: "ApiServer", ml50: Cluster) -> None:
     asked = [(ask_ceph(args=one.split()), OSD_REPLACEMENT) for one in WORDS]
-    asked += [(ask_minio(ml50, *one.split()), UPGRADE) for one in ("fail 0", "field a b", "sample 20;id", "drives x")]
+    foreign = ("fail 0", "field a b", "sample 20;id", "drives x", "drives x * 0")
+    asked += [(ask_minio(ml50, *one.split()), UPGRADE) for one in foreign]
     asked += [(ask_ceph(args=one.split()), REMOVAL) for one in (*WORDS, *CEPH) if one not in ("room 7", "room 1 2 3")]
     asked += [(ask_ceph(args=[]), REPLACEMENT), (ask_minio(ml50), UPGRADE)]
     for job, who in asked:

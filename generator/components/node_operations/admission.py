@@ -269,7 +269,7 @@ def ask_minio(cluster: Cluster) -> Manifest:
     pod = {**spec, "containers": [{**main, "image": image, "args": words}], "volumes": Cel(f"{_POD}.volumes")}
     rules = [
         of_repository(image, at_mirror(main["image"], cluster.site.images)),
-        f"{words}.join(' ').matches('^(drives|sample [0-9]+)$')",
+        f"{words}.join(' ').matches('^(drives( [a-z0-9-]+ [0-9]+)?|sample [0-9]+)$')",
         f"{_POD}.volumes.all(v, v in {literal(others)} || v.name == 'secrets' && {secret})",
     ]
     return _shape("gen-ask-minio", MINIO, job, pod, rules)

@@ -27,19 +27,27 @@ field() { # a line, a key: what stands there, without its quotes
     echo "${rest%\"}"
 }
 
-drives() { # how many there are, and offline; each that is not good, and each that is or was healed
+# Of all: each that is not good or is healed now, how many are offline, how many there are. Of the drive that is named, by
+# its server and its number, also how it was healed: MinIO tells that for as long as there is the drive.
+drives() {
     timeout 60 mc --json admin info site >"$MC_CONFIG_DIR/info" || fail 75 "MinIO does not answer its administrator"
     tr -d ' \n' <"$MC_CONFIG_DIR/info" | tr '{' '\n' >"$MC_CONFIG_DIR/parts"
-    count=0
+    echo >>"$MC_CONFIG_DIR/parts" # the end of its last line
+    count=0 offline='' healed=''
     while read -r line; do
         case "$line" in
         *'"heal_id":'*)
+            end=$(field "$line" endpoint)
             finished=$(case "$line" in *'"finished":true'*) echo finished ;; *) echo running ;; esac)
             numbers="$(field "$line" items_failed) $(field "$line" bytes_done)"
-            echo "heal $(field "$line" endpoint) $finished $numbers $(field "$line" heal_id)"
+            told="heal $end $finished $numbers $(field "$line" heal_id)"
+            case "$finished $end" in
+            running*) echo "$told" ;;
+            *"/${1:-}"[./]*"export-${2:-}") healed=$told ;;
+            esac
             ;;
         *'"offlineDisks":'*)
-            echo "offline $(field "$line" offlineDisks)"
+            offline=$(field "$line" offlineDisks)
             ;;
         *'"endpoint":'*'"state":'*) # a server's state stands before its endpoint
             count=$((count + 1))
@@ -48,6 +56,9 @@ drives() { # how many there are, and offline; each that is not good, and each th
             ;;
         esac
     done <"$MC_CONFIG_DIR/parts"
+    # The last lines are those that are told for certain.
+    [ -z "$healed" ] || echo "$healed"
+    echo "offline $offline"
     echo "drives $count"
 }
 
@@ -74,4 +85,8 @@ sample() { # small objects of each bucket: reads them, which compares what is on
 verb=$1
 shift
 "$verb" "$@" >"$MC_CONFIG_DIR/answer"
-tail -c 4000 "$MC_CONFIG_DIR/answer" >"$TOLD"
+# Kubernetes keeps 4 KiB: whole lines of them.
+tail -c 4000 "$MC_CONFIG_DIR/answer" | {
+    [ "$(wc -c <"$MC_CONFIG_DIR/answer")" -le 4000 ] || read -r _
+    cat
+} >"$TOLD"
