@@ -438,6 +438,7 @@ def test_a_disk_that_is_none_or_has_nowhere_to_go_is_refused(operator: Steps) ->
         assert report.strip().endswith("nothing was changed"), "an OSD that was left alone is not to be put in again"
         assert "sdb is no number of an OSD" in refused("cpu-27", "sdb")
         assert "gpu-01 gives Ceph no disks" in refused("gpu-01", "4")
+        assert "nothing was changed" in steps.good("osd_replacement", "report", "gpu-01", OSD="4", STATUS="Failed")
         assert "Ceph has no OSD 99: 0 of 12 OSDs run on cpu-27" in refused("cpu-27", "99")
         assert "OSD 4 is on cpu-26, and not on cpu-27" in refused("cpu-27", "4")
         steps.ceph("HEALTH_WARN", OSD_NEARFULL="2 nearfull osd(s)")

@@ -26,7 +26,7 @@ from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.capacity import osds
 from generator.model.cluster import Cluster
 
-VERBS = {OSD_REPLACEMENT: ["get", "patch"], MINIO_EXPANSION: ["delete", "get"]}
+VERBS = {OSD_REPLACEMENT: ["patch"], MINIO_EXPANSION: ["delete", "list"]}
 """What is done with notes where it is not all of it."""
 
 
@@ -75,7 +75,7 @@ def _remembering(cluster: Cluster) -> Iterator[Manifest]:
         kept[MINIO_EXPANSION] = [MINIO]
     for name, nodes in kept.items():
         if nodes:
-            verbs = VERBS.get(name, ["delete", "get", "patch"])
+            verbs = VERBS.get(name, ["delete", "patch"])
             own = rule("", ["configmaps"], verbs, [f"{name}-{node}" for node in nodes])
             yield from _bound(name, [own], "-notes", namespace=NAMESPACE)
 
