@@ -12,7 +12,7 @@ import pytest
 from boardsamples import EXPORTERS
 from heldnames import lacking
 from test_minio_drives import DRIVES, PATIENCE, SERVERS, Store, store
-from test_zabbix import MINIO
+from zabbixtold import minio as asked_by_zabbix
 
 from generator.components.minio.metrics import policy, token
 from generator.process import background, stop
@@ -88,10 +88,11 @@ LATER = {
 
 
 def unanswered(store: Store, bearer: bytes) -> set[str]:
-    """Return what dashboards and Zabbix ask for and no server tells: each counts the requests that it had itself."""
+    """Return what dashboards ask of all servers and Zabbix of any, and is not told there."""
     pages = [(server, f"v2/metrics/{kind}") for server in range(SERVERS) for kind in ("cluster", "node")]
-    told = "".join(status(store, server, page, bearer)[1] for server, page in pages)
-    return lacking(EXPORTERS["minio"].text + MINIO, told)
+    told = {place: status(store, *place, bearer)[1] for place in pages}
+    by_all = lacking(EXPORTERS["minio"].text, "".join(told.values()))
+    return by_all.union(*(lacking(asked_by_zabbix(), told[server, "v2/metrics/cluster"]) for server in range(SERVERS)))
 
 
 def test_without_quorum_the_token_still_reads_what_the_alarm_is_made_of(servers: Store, tmp_path: Path) -> None:

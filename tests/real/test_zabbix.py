@@ -4,29 +4,39 @@ import and its server.
 
 import json
 import re
-import secrets
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from msgspec import structs
-from reference import load
 from zabbixsite import DEFAULT_PASSWORD, Site, site_in, wait
+from zabbixtold import (
+    BACKUP,
+    BAD,
+    DISKS,
+    DRILL,
+    FLOWS,
+    LOOK,
+    MACHINE,
+    OTHERS,
+    POOLS,
+    VOLUME,
+    Answers,
+    agent,
+    answering,
+    gpu_metrics,
+    infiniband_ports,
+)
 
 from generator.components.static import read_text
 from generator.components.zabbix import zabbix
-from generator.components.zabbix.templates.kubernetes import LEFT_OUT, without
-from generator.components.zabbix.templates.queues import UNPLACED
+from generator.components.zabbix.templates import templates
+from generator.components.zabbix.templates.kubernetes import LEFT_OUT
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Alert
 
@@ -451,135 +461,10 @@ def test_a_media_type_that_a_person_removed_is_named(site: Zabbix, ml50: Cluster
     assert (done.returncode, "media type Slack is absent" in done.stderr) == (1, True)
 
 
-# What the parts of a cluster answer: shapes are those of the real programs, the figures small.
-CEPH = """\
-ceph_health_status {health}
-ceph_osd_up{{ceph_daemon="osd.0"}} 1.0
-ceph_osd_up{{ceph_daemon="osd.1"}} {up}
-ceph_osd_in{{ceph_daemon="osd.0"}} 1.0
-ceph_mon_quorum_status{{ceph_daemon="mon.a"}} 1.0
-ceph_pg_degraded{{pool_id="1"}} 0.0
-ceph_cluster_total_bytes 1000.0
-ceph_cluster_total_used_bytes 900.0
-ceph_cluster_by_class_total_bytes{{device_class="hdd"}} 900.0
-ceph_cluster_by_class_total_bytes{{device_class="nvme"}} 100.0
-ceph_cluster_by_class_total_used_raw_bytes{{device_class="hdd"}} 765.0
-ceph_cluster_by_class_total_used_raw_bytes{{device_class="nvme"}} 96.0
-ceph_pool_metadata{{pool_id="1",name="rbd-nvme",type="replicated"}} 1.0
-ceph_pool_metadata{{pool_id="2",name="free",type="replicated"}} 1.0
-ceph_pool_metadata{{pool_id="3",name="roomy",type="replicated"}} 1.0
-ceph_pool_percent_used{{pool_id="1"}} 0.5
-ceph_pool_percent_used{{pool_id="2"}} 0.5
-ceph_pool_percent_used{{pool_id="3"}} 0.5
-ceph_pool_stored{{pool_id="1"}} 86000.0
-ceph_pool_stored{{pool_id="2"}} 86000.0
-ceph_pool_stored{{pool_id="3"}} 85000.0
-ceph_pool_quota_bytes{{pool_id="1"}} 100000.0
-ceph_pool_quota_bytes{{pool_id="2"}} 0.0
-ceph_pool_quota_bytes{{pool_id="3"}} 100000.0
-ceph_pool_rd{{pool_id="1"}} {count}
-ceph_pool_rd_bytes{{pool_id="1"}} {count}
-ceph_pool_wr{{pool_id="1"}} {count}
-ceph_pool_wr_bytes{{pool_id="1"}} {count}
-"""
-MINIO = """\
-minio_cluster_health_status{server="127.0.0.1:9000"} 1
-minio_cluster_drive_online_total{server="127.0.0.1:9000"} 62
-minio_cluster_drive_offline_total{server="127.0.0.1:9000"} 2
-minio_cluster_nodes_offline_total{server="127.0.0.1:9000"} 0
-minio_cluster_health_erasure_set_write_quorum{pool="0",set="0",server="127.0.0.1:9000"} 9
-minio_cluster_health_erasure_set_online_drives{pool="0",set="0",server="127.0.0.1:9000"} 8
-minio_cluster_health_erasure_set_online_drives{pool="0",set="1",server="127.0.0.1:9000"} 16
-minio_cluster_capacity_usable_total_bytes{server="127.0.0.1:9000"} 1000
-minio_cluster_capacity_usable_free_bytes{server="127.0.0.1:9000"} 400
-"""
-ARGO = """\
-argo_workflows_backup_last_success_seconds{backup="datasets"} 1000
-argo_workflows_drill_last_success_seconds{backup="datasets"} 2000
-argo_workflows_drill_good{backup="datasets"} 0
-"""
-
-
-QUEUE = {"metadata": {"name": "vision"}, "status": {"pendingWorkloads": 4}}
-
-
-def node(name: str, ready: str) -> dict[str, Any]:
-    conditions = [{"type": "DiskPressure", "status": "False"}, {"type": "Ready", "status": ready}]
-    return {"metadata": {"name": name}, "spec": {}, "status": {"conditions": conditions}}
-
-
-def pods_table(status: str) -> str:
-    """Return two pods as the API server tells of them in a table: one restarted just now."""
-    columns = [{"name": name} for name in ("Name", "Ready", "Status", "Restarts", "Age")]
-    rows = [
-        {"cells": [name, "1/1", status, restarts, "3d"], "object": {"metadata": {"name": name, "namespace": "a"}}}
-        for name, restarts in (("a", "0"), ("b", "7 (4m20s ago)"))
-    ]
-    return json.dumps({"kind": "Table", "columnDefinitions": columns, "rows": rows})
-
-
-OTHERS = without(team.name for team in load("ml50").teams)
-
-
-class Answers(BaseHTTPRequestHandler):
-    """Answers like the cluster's services; the API server only to who brings the token."""
-
-    count = 0
-
-    def do_GET(self) -> None:
-        text, status = self.page(), 200
-        if self.path.startswith(("/api", "/readyz")) and self.headers["Authorization"] != "Bearer token-k":
-            text, status = "{}", 401
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def page(self) -> str:
-        type(self).count += 1000
-        pages = {
-            "/ceph": CEPH.format(health=2, up=0, count=self.count),
-            "/minio": MINIO,
-            "/argo": ARGO,
-            "/readyz": "ok",
-            "/api/v1/nodes": json.dumps({"items": [node("gpu-01", "True"), node("gpu-02", "False")]}),
-            "/api/v1/pods?fieldSelector=status.phase%3DPending": json.dumps({"items": [{}, {}, {}]}),
-            "/api/v1/pods?fieldSelector=status.phase%3DFailed": json.dumps({"items": []}),
-            "/apis/kueue.x-k8s.io/v1beta2/clusterqueues": json.dumps({"items": [QUEUE]}),
-            f"/api/v1/pods?fieldSelector=spec.restartPolicy=Always{OTHERS}&includeObject=None": pods_table("Running"),
-            UNPLACED: pods_table("Pending"),
-        }
-        return pages[self.path]
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-GPU = "".join(
-    f'DCGM_FI_DEV_{field}{{gpu="{gpu}",UUID="GPU-{gpu}",modelName="NVIDIA H100",Hostname="gpu-01"}} {value}\n'
-    for gpu in range(7)
-    for field, value in {"GPU_TEMP": 91, "GPU_UTIL": 50 + gpu, "FB_USED": 1024, "XID_ERRORS": 79 * (gpu == 3)}.items()
-)
-PORT = {"name": "mlx5_0/1", "state": 4, "physical": 5, "rate": 200}
-
-
-def agent(port: int, host: str, key: str, now: int, value: str) -> None:
-    """Send a value as an active agent does (6.0)."""
-    data = [{"host": host, "key": key, "value": value, "id": 1, "clock": now, "ns": 0}]
-    body = json.dumps({"request": "agent data", "session": secrets.token_hex(16), "data": data}).encode()
-    with socket.create_connection(("127.0.0.1", port), 10) as peer:
-        peer.sendall(b"ZBXD\1" + struct.pack("<II", len(body), 0) + body)
-        assert b'"response":"success"' in peer.recv(1000)
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def services() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with answering() as url:
+        yield url
 
 
 def values(site: Zabbix, host: str) -> dict[str, str]:
@@ -590,35 +475,111 @@ def problems(site: Zabbix, host: str) -> set[str]:
     return {one["description"] for one in site.get("trigger", host=host, filter={"value": 1}, expandDescription=True)}
 
 
-def test_the_server_measures_and_sees_faults(site: Zabbix, services: str) -> None:
-    """The proxy is left out: the server itself does the same."""
-    hosts = {one["host"]: one["hostid"] for one in site.get("host", filter={"host": ["ml50-cluster", "gpu-01"]})}
+class Fed(NamedTuple):
+    """What three hosts have been told: one of each kind, the server in place of the proxy."""
+
+    items: list[dict[str, Any]]
+    rules: list[dict[str, Any]]
+    problems: dict[str, set[str]]
+
+    def values(self, host: str) -> dict[str, float | str]:
+        """Return each value that a host has, by key."""
+        return {
+            one["key_"]: one["lastvalue"] if one["value_type"] in WORDS_OF_ZABBIX else float(one["lastvalue"])
+            for one in self.items
+            if one["host"] == host and one["lastclock"] != "0"
+        }
+
+    def wrong(self) -> dict[tuple[str, str], object]:
+        """Return what is not as VALUES and FAULTS say."""
+        found = {host: self.values(host) for host in VALUES}
+        values: dict[tuple[str, str], object] = {
+            (host, key): (found[host].get(key), value)
+            for host, wanted in VALUES.items()
+            for key, value in wanted.items()
+            if found[host].get(key) != value
+        }
+        return values | {(host, name): "" for host, names in FAULTS.items() for name in names - self.problems[host]}
+
+
+FED = ("ml50-cluster", "gpu-01", "ml50-monitoring")
+WORDS_OF_ZABBIX = {"1", "4"}
+"""Kinds of values that are text: CHAR and TEXT."""
+POLLED = ["19", "15", "5"]
+"""Kinds of items that the server asks for: HTTP agent, calculated, internal."""
+
+
+def look(site: Zabbix) -> Fed:
+    """Return what the hosts know now."""
+    items, rules = [], []
+    for host in FED:
+        items += [one | {"host": host} for one in site.get("item", host=host)]
+        rules += [one | {"host": host} for one in site.get("discoveryrule", host=host)]
+    return Fed(items, rules, {host: problems(site, host) for host in FED})
+
+
+def feed(site: Zabbix, folder: Path) -> Fed:
+    """Tell everything again and again until all is as it should be, for as long as a minute and a half."""
+    polled = [{"itemid": one["itemid"]} for host in FED for one in site.get("item", host=host, filter={"type": POLLED})]
+    with site.site.server() as port:
+        for number in range(16):
+            site.do("task.create", [{"type": 6, "request": one} for one in polled])
+            now = int(time.time())
+            agent(port, "gpu-01", MACHINE | {"gpu.metrics": gpu_metrics()}, now)
+            agent(port, "gpu-01", {"infiniband.ports": infiniband_ports(folder, now, 50 * number)}, now)
+            agent(port, "gpu-01", DISKS, now)
+            time.sleep(5)
+            found = look(site)
+            if not found.wrong() and not (silent(found) - SILENT.keys()):
+                break
+    return found
+
+
+def silent(fed: Fed) -> set[tuple[str, str]]:
+    """Return the items that keep values and have none."""
+    return {(one["host"], one["key_"]) for one in fed.items if one["history"] != "0" and one["lastclock"] == "0"}
+
+
+@pytest.fixture(scope="module")
+def fed(running: Site, first: str, ml50: Cluster, services: str, tmp_path_factory: pytest.TempPathFactory) -> Fed:
+    """Tell the hosts of a cluster with a volume that is backed up what real programs would."""
+    assert first
+    folder = tmp_path_factory.mktemp("fed")
+    site = Zabbix(running, folder)
+    done = site.configure(structs.replace(ml50, volume_backups=(VOLUME,)))
+    assert done.returncode == 0, done.stderr
+    hosts = {one["host"]: one["hostid"] for one in site.get("host", filter={"host": [*FED]})}
     for identity in hosts.values():
         site.do("host.update", {"hostid": identity, "proxy_hostid": 0})
     addresses = {"CEPH": "/ceph", "MINIO": "/minio", "ARGO": "/argo", "KUBE": ""}
     macros = [{"macro": f"{{${name}.URL}}", "value": services + path} for name, path in addresses.items()]
     macros.append({"macro": LEFT_OUT, "value": OTHERS})
     site.do("host.update", {"hostid": hosts["ml50-cluster"], "macros": macros})
-    masters = site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 19})
-    assert len(masters) == 10
-    masters += site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 15})
-    with site.site.server() as port:
-        for number in range(12):
-            site.do("task.create", [{"type": 6, "request": {"itemid": one["itemid"]}} for one in masters])
-            now = int(time.time())
-            agent(port, "gpu-01", "gpu.metrics", now, GPU)
-            # 25000 words of 4 bytes a second.
-            counters = {"port_rcv_data": 25000 * now, "symbol_error": 50 * number}
-            agent(port, "gpu-01", "infiniband.ports", now, json.dumps([PORT | counters]))
-            time.sleep(5)
-            if all(check(site) for check in EXPECTED):
-                break
-        assert [partial_name(check) for check in EXPECTED if not check(site)] == []
-        # What is just well enough beside what is not.
-        assert values(site, "ml50-cluster").keys() >= {
-            "ceph.class.used[hdd]", "ceph.pool.quota[free]", "ceph.pool.quota[roomy]",
-        }  # fmt: skip
-        assert not {one for one in problems(site, "ml50-cluster") if re.search("hdd|Pool (free|roomy)", one)}
+    (volsync,) = site.get("item", host="ml50-cluster", filter={"key_": "volume.metrics"})
+    site.do("item.update", {"itemid": volsync["itemid"], "url": f"{services}/volsync"})
+    return feed(site, folder / "infiniband")
+
+
+def test_the_server_measures_and_sees_faults(fed: Fed) -> None:
+    """The proxy is left out: the server itself does the same."""
+    assert fed.wrong() == {}
+    # What is just well enough beside what is not.
+    assert not {one for one in fed.problems["ml50-cluster"] if re.search("hdd|Pool (free|roomy)", one)}
+
+
+def test_every_item_has_a_value_but_for_what_cannot_have_one(site: Zabbix, fed: Fed) -> None:
+    """Of every template, and of whatever was found. The other nodes have the same templates as the one that is fed."""
+    hosts = site.get("host", filter={"host": [*FED]}, selectParentTemplates=["host"])
+    linked = {template["host"] for one in hosts for template in one["parentTemplates"]}
+    files = (json.loads(text)["zabbix_export"] for text in templates().values())
+    assert linked == {one["template"] for file in files for one in file["templates"]}
+    whole = (*fed.items, *fed.rules)
+    broken = {(one["host"], one["key_"]): one["error"] for one in whole if one["state"] != "0" or one["error"]}
+    assert broken == {}
+    assert silent(fed) == SILENT.keys()
+    masters = {one["master_itemid"] for one in whole}
+    assert not [one["key_"] for one in fed.items if one["history"] == "0" and one["itemid"] not in masters]
+    assert len(fed.items) > 200
 
 
 def told(site: Zabbix, host: str, name: str) -> list[str]:
@@ -637,7 +598,7 @@ def test_a_second_fault_of_a_device_is_told_while_the_first_is_open(site: Zabbix
         fields = {"GPU_TEMP": 50, "XID_ERRORS": xid, "UNCORRECTABLE_REMAPPED_ROWS": rows}
         labels = 'gpu="0",UUID="GPU-0",modelName="NVIDIA H100",Hostname="gpu-02"'
         lines = [f"DCGM_FI_DEV_{field}{{{labels}}} {value}\n" for field, value in fields.items()]
-        agent(port, "gpu-02", "gpu.metrics", int(time.time()), "".join(lines))
+        agent(port, "gpu-02", {"gpu.metrics": "".join(lines)}, int(time.time()))
         time.sleep(3)
 
     with site.site.server() as port:
@@ -686,56 +647,147 @@ def test_a_queue_stands_still_only_after_a_day(site: Zabbix, ml50: Cluster, serv
         wait("the problem", still)
 
 
-def measured(host: str, key: str, value: str, site: Zabbix) -> bool:
-    return values(site, host).get(key) == value
+SILENT = {
+    ("gpu-01", "gpu.utilization[6]"): "of a GPU in instances DCGM tells none",
+    ("gpu-01", "gpu.memory.used[4]"): "of some instances DCGM tells no memory",
+    ("gpu-01", "gpu.memory.free[4]"): "of some instances DCGM tells no memory",
+    ("gpu-01", "infiniband.wait[mlx5_1/1]"): "the port has no such counter",
+}
+"""The items that can have no value, and why."""
 
 
-def faulty(host: str, name: str, site: Zabbix) -> bool:
-    return name in problems(site, host)
+def near(rate: float) -> Any:
+    """Return a rate as the server sees it, which asks when it comes to it."""
+    return pytest.approx(rate, rel=0.05)
 
 
-def partial_name(check: partial[bool]) -> tuple[Any, ...]:
-    return check.args
-
-
-EXPECTED = [
-    partial(measured, "ml50-cluster", "ceph.osd.up", "1"),
-    partial(measured, "ml50-cluster", "ceph.used.share", "90"),
-    partial(measured, "ml50-cluster", "ceph.pool.used[rbd-nvme]", "50"),
-    partial(measured, "ml50-cluster", "ceph.pool.stored[rbd-nvme]", "86000"),
-    partial(measured, "ml50-cluster", "ceph.class.used[nvme]", "96"),
-    partial(measured, "ml50-cluster", "minio.set.online", "8"),
-    partial(measured, "ml50-cluster", "minio.used.share", "60"),
-    partial(measured, "ml50-cluster", "kube.pods.pending", "3"),
-    partial(measured, "ml50-cluster", "kube.node.ready[gpu-02]", "False"),
-    partial(measured, "ml50-cluster", "backup.last[datasets]", "1000"),
-    partial(measured, "ml50-cluster", "drill.last[datasets]", "2000"),
-    partial(measured, "ml50-cluster", "drill.good[datasets]", "0"),
-    partial(measured, "ml50-cluster", "kube.queue.pending[vision]", "4"),
-    partial(measured, "ml50-cluster", "kube.queue.admitted[vision]", "0"),
-    partial(measured, "ml50-cluster", "kube.gangs.pending", "2"),
-    partial(measured, "ml50-cluster", "kube.pods.restarting", "1"),
-    partial(measured, "gpu-01", "gpu.count", "7"),
-    partial(measured, "gpu-01", "gpu.utilization[6]", "56"),
-    partial(measured, "gpu-01", "gpu.memory.used[0]", "1073741824"),
-    partial(measured, "gpu-01", "infiniband.received[mlx5_0/1]", "100000"),
-    partial(measured, "gpu-01", "infiniband.rate[mlx5_0/1]", "200"),
-    partial(faulty, "ml50-cluster", "Ceph is in error"),
-    partial(faulty, "ml50-cluster", "Ceph's nvme is nearly full"),
-    partial(faulty, "ml50-cluster", "Ceph's nvme is full"),
-    partial(faulty, "ml50-cluster", "Pool rbd-nvme is nearly at its quota: writes pause there"),
-    partial(faulty, "ml50-cluster", "OSDs are down"),
-    partial(faulty, "ml50-cluster", "MinIO has no write quorum"),
-    partial(faulty, "ml50-cluster", "Drives are offline"),
-    partial(faulty, "ml50-cluster", "Node gpu-02 is not ready"),
-    partial(faulty, "ml50-cluster", "Backup datasets is too old, or there never was one"),
-    partial(faulty, "ml50-cluster", "The last drill of backup datasets failed: it may bring nothing back"),
-    partial(faulty, "gpu-01", "GPUs are missing"),
-    partial(faulty, "gpu-01", "GPU 0 is hot"),
-    partial(faulty, "gpu-01", "GPU 3: fault of the device (XID 79)"),
-    partial(faulty, "gpu-01", "mlx5_0/1: the link is slower than the fabric"),
-    partial(faulty, "gpu-01", "mlx5_0/1: symbol errors"),
-]
+VALUES: dict[str, dict[str, Any]] = {
+    "ml50-cluster": {
+        "ceph.health": 2,
+        "ceph.osd.total": 3,
+        "ceph.osd.up": 2,
+        "ceph.osd.in": 1,
+        "ceph.mon.total": 3,
+        "ceph.mon.quorum": 2,
+        "ceph.pg.degraded": 9,
+        "ceph.total": 1.2e16,
+        "ceph.used": 1.08e16,
+        "ceph.used.share": 90,
+        "ceph.class.total[hdd]": 900,
+        "ceph.class.used[hdd]": 765,
+        "ceph.class.total[nvme]": 100,
+        "ceph.class.used[nvme]": 96,
+        "ceph.pool.used[rbd-nvme]": 50,
+        "ceph.pool.used[free]": 25,
+        "ceph.pool.used[roomy]": pytest.approx(1.1920928955078125e-05),
+        "ceph.pool.stored[rbd-nvme]": 86000,
+        "ceph.pool.stored[roomy]": 85000,
+        "ceph.pool.quota[rbd-nvme]": 100000,
+        "ceph.pool.quota[free]": 0,
+        **{f"ceph.{flow}": near(6 * rate) for flow, rate in FLOWS.items()},
+        **{
+            f"ceph.pool.{flow}[{pool}]": near(times * rate)
+            for flow, rate in FLOWS.items()
+            for times, pool in enumerate(POOLS, 1)
+        },
+        "minio.health": 1,
+        "minio.drives.online": 62,
+        "minio.drives.offline": 2,
+        "minio.nodes.offline": 1,
+        "minio.set.quorum": 9,
+        "minio.set.online": 8,
+        "minio.healing": 3,
+        "minio.total": 1.5e15,
+        "minio.free": 6e14,
+        "minio.used.share": pytest.approx(60),
+        "minio.received": near(30_000_000),
+        "minio.sent": near(60_000_000),
+        "kube.ready": "ok",
+        "kube.node.ready[gpu-01]": "True",
+        "kube.node.ready[gpu-02]": "False",
+        "kube.node.disk[gpu-02]": "False",
+        "kube.node.closed[gpu-01]": "false",
+        "kube.node.closed[gpu-02]": "true",
+        "kube.pods.pending": 3,
+        "kube.pods.failed": 1,
+        "kube.pods.restarting": 1,
+        "kube.queues.count": 1,
+        "kube.queue.pending[vision]": 4,
+        "kube.queue.admitted[vision]": 0,
+        "kube.gangs.pending": 2,
+        "backup.last[datasets]": BACKUP,
+        "backup.last[etcd/cp-2]": BACKUP,
+        "drill.last[datasets]": DRILL,
+        "drill.good[datasets]": 0,
+        "gpu-care.last": LOOK,
+        "operation.failed[node-removal]": BAD,
+        "operation.good[node-removal]": BAD + 100,
+        "operation.failed[acceptance]": BAD + 200,
+        "operation.good[acceptance]": 0,
+        "volume.behind[home]": 0,
+        "volume.kept[home]": 0,
+        "volume.missed[home]": 3,
+    },
+    "gpu-01": {
+        "agent.ping": 1,
+        "system.cpu.util": 12.345679,
+        "vm.memory.size[total]": 1081101176832,
+        **{key: float(value) for key, value in DISKS.items()},
+        "gpu.count": 7,
+        "gpu.utilization[5]": 55,
+        "gpu.temperature[0]": 91,
+        "gpu.memory.temperature[5]": 85,
+        "gpu.memory.used[0]": 1024 * 2**20,
+        "gpu.memory.free[0]": (40000 - 1024) * 2**20,
+        # Both instances of it together.
+        "gpu.memory.used[6]": 7000 * 2**20,
+        "gpu.memory.free[6]": 73000 * 2**20,
+        "gpu.memory.temperature[6]": 86,
+        "gpu.power[5]": 305.5,
+        "gpu.power[6]": 306.5,
+        "gpu.xid[3]": 79,
+        "gpu.xid[4]": 0,
+        "gpu.rows.uncorrectable[5]": 25,
+        "gpu.rows.correctable[5]": 35,
+        "gpu.rows.failure[5]": 0,
+        "gpu.pcie.replays[5]": 15,
+        "infiniband.count": 2,
+        "infiniband.state[mlx5_0/1]": 4,
+        "infiniband.physical[mlx5_0/1]": 5,
+        "infiniband.rate[mlx5_0/1]": 200,
+        "infiniband.rate[mlx5_1/1]": 400,
+        "infiniband.received[mlx5_0/1]": 100000,
+        "infiniband.sent[mlx5_0/1]": 40000,
+        "infiniband.wait[mlx5_0/1]": 300,
+        "infiniband.received[mlx5_1/1]": 200000,
+        "infiniband.sent[mlx5_1/1]": 80000,
+        "infiniband.symbol_error[mlx5_1/1]": 0,
+    },
+    "ml50-monitoring": {"alerts.silent": 0},
+}
+"""What is made of what is told."""
+FAULTS = {
+    "ml50-cluster": {
+        "Ceph is in error",
+        "Ceph's nvme is nearly full",
+        "Ceph's nvme is full",
+        "Pool rbd-nvme is nearly at its quota: writes pause there",
+        "OSDs are down",
+        "MinIO has no write quorum",
+        "Drives are offline",
+        "Node gpu-02 is not ready",
+        "Backup datasets is too old, or there never was one",
+        "The last drill of backup datasets failed: it may bring nothing back",
+    },
+    "gpu-01": {
+        "GPUs are missing",
+        "GPU 0 is hot",
+        "GPU 3: fault of the device (XID 79)",
+        "mlx5_0/1: the link is slower than the fabric",
+        "mlx5_0/1: symbol errors",
+    },
+    "ml50-monitoring": {"The proxy is away: nothing is watched"},
+}
 
 
 def test_the_api_server_takes_every_object_and_every_pod(api: "ApiServer", ml50: Cluster, a30: Cluster) -> None:

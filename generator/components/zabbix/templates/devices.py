@@ -1,6 +1,7 @@
 """What the agent of a node sends of its GPUs and of its InfiniBand ports."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from generator.components.component import Manifest
 from generator.components.gpu_care.xids import device_xids
@@ -28,6 +29,15 @@ DISTINCT = (
     " var known = seen[one.labels.gpu]; seen[one.labels.gpu] = true; return !known; }));"
 )
 FOUND = (step("PROMETHEUS_TO_JSON", "DCGM_FI_DEV_GPU_TEMP"), step("JAVASCRIPT", DISTINCT))
+# Each instance of a GPU has memory of its own; what several pods share is told for each of them.
+TOGETHER = (
+    "var parts = {};"
+    "JSON.parse(value).forEach(function (one) { parts[one.labels.GPU_I_ID || 'whole'] = Number(one.value); });"
+    "var instances = Object.keys(parts).filter(function (id) { return id != 'whole'; });"
+    "if (!instances.length) return 'whole' in parts ? parts.whole : '';"
+    "return instances.reduce(function (sum, id) { return sum + parts[id]; }, 0);"
+)
+MEBIBYTES = step("MULTIPLIER", "1048576", error_handler="DISCARD_VALUE")
 LENGTH = step("JSONPATH", "$.length()")
 # What happens while a former problem is open is told as well: so such an expression is true for one value only.
 EACH = {"type": "MULTIPLE", "manual_close": "YES"}
@@ -70,22 +80,35 @@ def gpus() -> Manifest:
 
 def of_gpu(key: str, name: str, field: str, *steps: Manifest, units: str = "", **more: list[Manifest]) -> Manifest:
     """Return an item of one GPU from a field of DCGM."""
-    sample = maximum(f'DCGM_FI_DEV_{field}{{gpu="{{#GPU}}"}}')
-    key = f"gpu.{key}[{{#GPU}}]"
-    return dependent("gpu.metrics", key, f"GPU {{#GPU}}: {name}", sample, *steps, units=units, **more)
+    return taken(key, name, maximum(samples(field)), *steps, units=units, **more)
+
+
+def samples(field: str) -> str:
+    """Return the pattern of a field of one GPU."""
+    return f'DCGM_FI_DEV_{field}{{gpu="{{#GPU}}"}}'
+
+
+def taken(key: str, name: str, *steps: Manifest, **more: Any) -> Manifest:
+    """Return an item of one GPU by steps."""
+    return dependent("gpu.metrics", f"gpu.{key}[{{#GPU}}]", f"GPU {{#GPU}}: {name}", *steps, **more)
+
+
+def memory(key: str, name: str, field: str) -> Manifest:
+    """Return an item of one GPU's memory, which DCGM counts in MiB. What it does not tell is left out."""
+    found = step("PROMETHEUS_TO_JSON", samples(field))
+    return taken(key, name, found, step("JAVASCRIPT", TOGETHER), MEBIBYTES, units="B")
 
 
 def gpu_load() -> list[Manifest]:
-    """Return what a GPU does. DCGM counts memory in MiB."""
-    mebibytes = step("MULTIPLIER", "1048576")
+    """Return what a GPU does."""
     hot = trigger("GPU {#GPU} is hot", "min(/@/gpu.temperature[{#GPU}],5m)>{$GPU.TEMP.MAX}", "WARNING")
     critical = trigger("GPU {#GPU} is too hot", "min(/@/gpu.temperature[{#GPU}],1m)>{$GPU.TEMP.CRITICAL}", "HIGH")
     return [
         of_gpu("utilization", "utilization", "GPU_UTIL", units="%"),
         of_gpu("temperature", "temperature", "GPU_TEMP", units="°C", trigger_prototypes=[hot, critical]),
         of_gpu("memory.temperature", "temperature of the memory", "MEMORY_TEMP", units="°C"),
-        of_gpu("memory.used", "memory used", "FB_USED", mebibytes, units="B"),
-        of_gpu("memory.free", "memory free", "FB_FREE", mebibytes, units="B"),
+        memory("memory.used", "memory used", "FB_USED"),
+        memory("memory.free", "memory free", "FB_FREE"),
         of_gpu("power", "power", "POWER_USAGE", units="W"),
     ]
 
