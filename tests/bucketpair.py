@@ -1,9 +1,11 @@
 """Two real servers, and the scripts of the backup between their buckets."""
 
 import hashlib
+import io
 import json
 import shutil
 import subprocess
+import tarfile
 import time
 import urllib.request
 from pathlib import Path
@@ -99,14 +101,13 @@ class Pair:
         (self.folder / "file").write_bytes(data)
         self.mc("cp", str(self.folder / "file"), f"{where}/{bucket}/{key}")
 
-    def in_parts(self, key: str, mib: int, size: str) -> bytes:
-        """Upload an object of so many MiB into the source in parts of a size; returns what it holds."""
-        data = hashlib.shake_256(key.encode()).digest(mib * 2**20)
-        file = self.folder / "in-parts"
-        file.write_bytes(data)
+    def in_parts(self, key: str, mib: int, size: str) -> Path:
+        """Upload an object of so many MiB into the source in parts of a size; returns a file that holds the same."""
+        file = self.folder / f"in parts, {key}"
+        large(file, mib)
         self.mc("put", "--part-size", size, str(file), f"source/{self.name}/{key}")
         assert "-" in json.loads(self.mc("--json", "ls", f"source/{self.name}/{key}"))["etag"]
-        return data
+        return file
 
     def user(self, alias: str, *actions: str, of: str = "") -> None:
         """Use a new user of one side who has only these rights on its bucket, or on those that a pattern means."""
@@ -190,6 +191,35 @@ class Pair:
         prefix = f"target/{self.copy}/_gen/backups/{self.name}/"
         keys = [json.loads(line)["key"] for line in self.mc("--json", "ls", prefix).splitlines()]
         return [json.loads(self.mc("cat", prefix + key)) for key in keys]
+
+
+def large(file: Path, mib: int) -> str:
+    """Write a file of so many MiB, of which no two are alike, whatever its size never more than one of them in memory;
+    returns its SHA-256.
+    """
+    whole = hashlib.sha256()
+    with file.open("wb") as out:
+        for number in range(mib):
+            block = hashlib.shake_256(f"{file.name} {number}".encode()).digest(2**20)
+            out.write(block)
+            whole.update(block)
+    return whole.hexdigest()
+
+
+def many(archive: Path, number: int) -> dict[str, bytes]:
+    """Write an archive of so many small files in a hundred folders, and return what each holds. MinIO makes an object
+    of each where it is uploaded with `UNPACKED`.
+    """
+    held = {f"many/{one % 100}/{one}": f"object {one}".encode() for one in range(number)}
+    with tarfile.open(archive, "w") as made:
+        for key, data in held.items():
+            member = tarfile.TarInfo(key)
+            member.size = len(data)
+            made.addfile(member, io.BytesIO(data))
+    return held
+
+
+UNPACKED = ("--attr", "X-Amz-Meta-Snowball-Auto-Extract=true")
 
 
 def await_ready(server: Server) -> None:
