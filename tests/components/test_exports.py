@@ -5,9 +5,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from exported import exported
 from msgspec import structs
 from reference import ROOT
 
@@ -20,36 +20,14 @@ from generator.components.static import read_text
 from generator.components.workflows import workflows
 from generator.components.workflows.to_files import FILES, rounds, scripts
 from generator.components.zabbix_backup import zabbix_backup
-from generator.model.backup import AnyBackup, CopyTarget
 from generator.model.cluster import Cluster
-from generator.model.storage import Elsewhere, Export
 
 CLAIM, CLAIMS = "backups-nas", "PersistentVolumeClaim"
-
-
-def away(item: AnyBackup) -> Any:
-    return structs.replace(item, target=CopyTarget(bucket=item.target.bucket, at="nas"))
 
 
 @pytest.fixture
 def moved(ml50: Cluster) -> Cluster:
     return exported(ml50)
-
-
-def exported(ml50: Cluster) -> Cluster:
-    """Return the cluster with all its backups on an export."""
-    nas = Elsewhere(name="nas", nfs=Export(server="nas.example.org", path="/backups/ml50"))
-    etcd, zabbix = ml50.kubernetes.etcd, ml50.monitoring.zabbix
-    assert etcd.backup
-    assert zabbix
-    assert zabbix.backup
-    return structs.replace(
-        ml50,
-        storage=structs.replace(ml50.storage, elsewhere=(nas,)),
-        backups=tuple(map(away, ml50.backups)),
-        kubernetes=structs.replace(ml50.kubernetes, etcd=structs.replace(etcd, backup=away(etcd.backup))),
-        monitoring=structs.replace(ml50.monitoring, zabbix=structs.replace(zabbix, backup=away(zabbix.backup))),
-    )
 
 
 def components(cluster: Cluster) -> list[Component]:

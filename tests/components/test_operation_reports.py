@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exported import exported
 from messenger import TOKEN, Answer, Messenger, messenger
 from msgspec import structs
 from reference import load, without_operations
-from test_exports import exported
 
 from generator.components import compose
 from generator.components.component import Component
