@@ -1,19 +1,17 @@
 """The backup script against two real MinIO servers: what it copies, and that nothing wrong passes."""
 
 import hashlib
-import io
 import json
 import os
 import re
 import signal
 import socket
-import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bucketpair import READ, WRITE, Pair, await_ready
+from bucketpair import READ, UNPACKED, WRITE, Pair, await_ready, many
 from minioserver import Server, certificates, program
 
 pytestmark = pytest.mark.real
@@ -128,14 +126,8 @@ def test_a_source_that_dies_during_the_copy_is_red(servers: tuple[Server, Server
 
 
 def test_ten_thousand_objects_are_whole_though_the_copy_is_killed_in_the_middle(pair: Pair) -> None:
-    archive = pair.folder / "archive.tar"
-    with tarfile.open(archive, "w") as made:
-        for number in range(10_000):
-            member = tarfile.TarInfo(f"many/{number % 100}/{number}")
-            member.size = len(text := f"object {number}".encode())
-            made.addfile(member, io.BytesIO(text))
-    # MinIO makes an object of each of its files.
-    pair.mc("cp", "--attr", "X-Amz-Meta-Snowball-Auto-Extract=true", str(archive), f"source/{pair.name}/archive.tar")
+    many(archive := pair.folder / "archive.tar", 10_000)
+    pair.mc("cp", *UNPACKED, str(archive), f"source/{pair.name}/archive.tar")
     first, place = pair.start("mirror"), pair.target.folder / pair.copy / "many"
     for _ in range(600):
         time.sleep(0.05)
@@ -329,7 +321,7 @@ def test_a_target_without_room_is_a_verdict_whose_words_say_so(pair: Pair) -> No
     pair.file("large", bytes(2_000_000))
     pair.mc("quota", "set", f"target/{pair.copy}", "--size", "1MiB")
     code, said = pair.run("mirror")
-    assert code == 2, said
+    assert (code, "copied 5 objects" in said) == (2, False), said
     assert words.read_text().startswith("the copy is not whole: there is no room where it goes")
     assert words.read_text().endswith("Bucket quota exceeded")
     pair.mc("quota", "clear", f"target/{pair.copy}")
@@ -340,6 +332,22 @@ def test_a_target_without_room_is_a_verdict_whose_words_say_so(pair: Pair) -> No
     code, said = pair.run("verify")
     assert code == 2, said
     assert re.search(r"^cannot write .*there is no room.*Bucket quota exceeded$", words.read_text())
+
+
+@pytest.mark.parametrize("gone", ["key", "bucket"])
+def test_why_a_bucket_cannot_be_listed_is_told_in_words(pair: Pair, gone: str) -> None:
+    words = pair.folder / "termination"
+    words.touch()
+    pair.more["termination_log"] = str(words)
+    if gone == "key":
+        pair.keys["TARGET"] = ("nobody", "another-password")
+        side, why = f"target/{pair.copy}/_gen/backups/", "The Access Key Id you provided does not exist in our records."
+    else:
+        pair.mc("rb", "--force", f"source/{pair.name}")
+        side, why = f"source/{pair.name}", "The specified bucket does not exist"
+    code, said = pair.run("precheck")
+    assert (code, '"Code":"' in said) == (1, True), said  # all that was said is in the log
+    assert words.read_text() == f"the listing of {side} is not whole: cannot list: {why}"
 
 
 @pytest.mark.parametrize("code", ["XMinioStorageFull", "QuotaExceeded", "SlowDown"])

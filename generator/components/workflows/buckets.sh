@@ -15,13 +15,13 @@ mkdir -p "$WORK"
 # What `mc --json ls` prints, as lines of key (in JSON's spelling), size, time, checksum (ETag) and version, `-` where
 # there is none; anything unexpected ends it.
 rows() {
-  local line rest key time sum version
+  local line rest key time sum version why='' full=''
   while IFS= read -r line; do
     case $line in
       # As of a time mc lists what was deleted by then as well. In keys every quote has a backslash before it.
       '{"status":"success","type":"file",'*',"isDeleteMarker":true'* | '{"status":"success","type":"folder",'*) continue ;;
       '{"status":"success","type":"file",'*) ;;
-      *) trouble "cannot list: $line" ;;
+      *) because "$line"; say "mc: $line" >&2; trouble "cannot list${why:+: $why}" ;;
     esac
     time=${line#*'"lastModified":"'}
     rest=${line#*'"size":'}
@@ -46,8 +46,8 @@ totals() {  # file: sets objects and bytes
   done <"$1"
 }
 
-# Every line must report one copied object, or the summary. mc exits 0 after some errors, and prints errors over
-# several lines. With `leave=1` what is there already is left as it is, and is no error.
+# Every line must report one object, or the summary. mc reports an object before it copies it, exits 0 after some errors,
+# and prints errors over several lines. With `leave=1` what is there already is left as it is, and is no error.
 judge() {
   local line more bad=0 copied=0 why='' full=''
   while IFS= read -r line; do
@@ -61,9 +61,9 @@ judge() {
       *) bad=$((bad + 1)); ((bad > 20)) || say "mc: $line" >&2; because "$line" ;;
     esac
   done
-  say "copied $copied objects"
   [[ ! $full ]] || verdict "$no_more: $full"
   ((bad == 0)) || trouble "mc reported errors in $bad lines${why:+, the last for this: $why}"
+  say "copied $copied objects"
 }
 
 message='.*"message": ?"(([^"\\]|\\.)*)' no_room='"Code": ?"(XMinioAdminBucketQuotaExceeded|XMinioStorageFull|QuotaExceeded)"'
