@@ -40,8 +40,7 @@ pytest_plugins = ["apiserver", "usercluster"]
 CLUSTERS = sorted(path.parent.name for path in ROOT.glob("clusters/*/cluster.yaml"))
 SHARED = ROOT.parent / "shared" / "upstream"
 OTHERS = {
-    name: f"tests/wrong/valid/{name}.yaml"
-    for name in ("exposure-calico", "fleet", "scaled-pool", "volume-backup")
+    name: f"tests/wrong/valid/{name}.yaml" for name in ("exposure-calico", "fleet", "scaled-pool", "volume-backup")
 }
 """Clusters with the components that no reference cluster has."""
 
