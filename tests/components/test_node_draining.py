@@ -135,6 +135,20 @@ def test_a_gang_is_gone_when_its_own_pods_are(cluster: Cluster) -> None:
         draining.gone(cluster, (SPACE, "job-train"))
 
 
+def test_a_gang_that_was_stopped_for_a_node_is_stopped_once(cluster: Cluster) -> None:
+    """Pods of a machine that is off stay until it is declared so: a run that was killed meets them again."""
+    import draining
+
+    cluster.workload("job-train", JOB)
+    cluster.pod("train-0", JOB, says="job-train")
+    for _ in range(2):
+        draining.stop_gangs(cluster, NODE)
+    assert cluster.asked("PATCH") == ["job-train"]
+    cluster.objects[f"{WORKLOADS}/job-train"]["spec"]["active"] = True
+    draining.stop_gangs(cluster, NODE)
+    assert cluster.asked("PATCH") == ["job-train", "job-train"], "somebody let it go on"
+
+
 def test_parts_of_a_job_lead_to_it(cluster: Cluster) -> None:
     import draining
 
