@@ -74,6 +74,13 @@ def test_what_one_commit_has_no_time_for_comes_first_at_another(twins: dict[str,
     assert [one.name for one in twins["in_turn"](groups, 6)] == ["c", "d", "a", "b"]
 
 
+def test_what_needs_much_of_a_machine_is_begun_by_none_of_the_first(twins: dict[str, Any]) -> None:
+    groups = [twins["Group"](1, (name,), late=name == "e") for name in "abcdefgh"]
+    turns = [twins["in_turn"](groups, number) for number in range(len(groups))]
+    assert all([one.name for one in turn].index("e") == 4 for turn in turns)
+    assert all(sorted(turn) == sorted(groups) for turn in turns)
+
+
 def test_what_overruns_is_ended_by_an_interrupt(tmp_path: Path, twins: dict[str, Any]) -> None:
     mark = tmp_path / "torn-down"
     script = f"""
