@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from generator.checks.elsewhere import going, places
-from generator.checks.own_backups import Own, own
+from generator.checks.own_backups import own
 from generator.checks.places import human
 from generator.checks.tiers import OBJECTS
-from generator.model.backup import Backup
+from generator.model.backup import Backup, EtcdBackup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
 from generator.model.finding import Finding, Path
@@ -20,7 +20,7 @@ HOUR, DAY = 3600, 86400
 # As long as a run may take (`activeDeadlineSeconds` of backup.yaml).
 LONGEST = 7 * DAY
 # The same of etcd_backup/template.yaml and zabbix_backup/step.yaml.
-ETCD_LONGEST, ZABBIX_LONGEST = 2 * HOUR, DAY
+OWN_LONGEST = {EtcdBackup: 2 * HOUR, ZabbixBackup: DAY}
 
 
 def _shares(cluster: Cluster) -> Iterator[tuple[Path, Copying, int, str | None]]:
@@ -155,17 +155,9 @@ def own_carried(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, copying, share, place in _shares(cluster):
         for one in own(cluster):
-            size, seconds = _most(cluster, one)
-            if share >= LEAST and one.backup.target.at == place and 2 * size > seconds * share:
-                slow = f"{one.copies} of up to {human(size)} come there and back with {human(share)} a second"
+            twice, seconds = 2 * one.most, OWN_LONGEST[type(one.backup)]
+            if share >= LEAST and one.backup.target.at == place and twice > seconds * share:
+                slow = f"{one.copies} of up to {human(one.most)} come there and back with {human(share)} a second"
                 message = f"{slow}, and a run is ended after {seconds // HOUR} h"
-                fix = _at_least(2 * size, seconds, copying.at_once)
+                fix = _at_least(twice, seconds, copying.at_once)
                 yield Finding(at=at, also=one.at, message=message, fix=fix)
-
-
-def _most(cluster: Cluster, one: Own) -> tuple[int, int]:
-    """Return how many bytes a snapshot or dump may have, and how many seconds its run may take."""
-    zabbix = cluster.monitoring.zabbix
-    if zabbix and one.backup is zabbix.backup:
-        return zabbix.storage.value, ZABBIX_LONGEST
-    return cluster.kubernetes.etcd.quota.value, ETCD_LONGEST

@@ -18,11 +18,14 @@ _ZABBIX: Path = ("monitoring", "zabbix", "backup")
 
 
 class Own(NamedTuple):
-    """A backup with a bucket of its own: what messages call its copies, and where it stands."""
+    """A backup with a bucket of its own: what messages call its copies, where it stands, and how many bytes a copy has
+    at most.
+    """
 
     copies: str
     at: Path
     backup: EtcdBackup | ZabbixBackup
+    most: int
 
     @property
     def bucket_at(self) -> Path:
@@ -32,10 +35,11 @@ class Own(NamedTuple):
 
 def own(cluster: Cluster) -> Iterator[Own]:
     """Yield the backups of etcd and of Zabbix's database."""
-    if etcd := cluster.kubernetes.etcd.backup:
-        yield Own("snapshots of etcd", _ETCD, etcd)
-    if cluster.monitoring.zabbix and (zabbix := cluster.monitoring.zabbix.backup):
-        yield Own("dumps of Zabbix's database", _ZABBIX, zabbix)
+    etcd, zabbix = cluster.kubernetes.etcd, cluster.monitoring.zabbix
+    if etcd.backup:
+        yield Own("snapshots of etcd", _ETCD, etcd.backup, etcd.quota.value)
+    if zabbix and zabbix.backup:
+        yield Own("dumps of Zabbix's database", _ZABBIX, zabbix.backup, zabbix.storage.value)
 
 
 def _targets(cluster: Cluster) -> Iterator[tuple[Own, Path, Bucket]]:

@@ -4,6 +4,7 @@ import pytest
 
 from generator.checks import copying
 from generator.components.static import read_objects
+from generator.model.backup import EtcdBackup, ZabbixBackup
 
 
 @pytest.mark.parametrize(
@@ -11,8 +12,8 @@ from generator.components.static import read_objects
     [
         ("workflows/backup.yaml", copying.LONGEST),
         ("workflows/files/backup.yaml", copying.LONGEST),
-        ("etcd_backup/template.yaml", copying.ETCD_LONGEST),
-        ("zabbix_backup/step.yaml", copying.ZABBIX_LONGEST),
+        ("etcd_backup/template.yaml", copying.OWN_LONGEST[EtcdBackup]),
+        ("zabbix_backup/step.yaml", copying.OWN_LONGEST[ZabbixBackup]),
     ],
 )
 def test_a_run_may_take_as_long_as_rules_believe(name: str, seconds: int) -> None:
