@@ -13,7 +13,7 @@ EXTRAS = {
     "argo_workflows": "argo",
 }
 NEEDED_BY = {
-    "rendered": "`gen check --rendered`",
+    "rendered": "what judges objects (`gen check PATH`, `gen check --rendered`)",
     "server": "what asks an API server (`gen check --server`, `gen status`, `gen bootstrap` ...)",
     "argo": "`gen workflow --argo-server`",
 }

@@ -261,5 +261,7 @@ def _write(output: Path, text: str) -> None:
             opened.write(text)
     except FileExistsError:
         raise UsageError(f"{output} is there already: name another file, or remove it") from None
+    except FileNotFoundError:
+        raise UsageError(f"{output}: there is no folder {output.parent}: make it, or name another file") from None
     except OSError as error:
         raise UsageError(f"{output}: cannot be written: {error.strerror}") from None

@@ -12,6 +12,7 @@ from generator.cli.extras import EXTRAS, NEEDED_BY
 from generator.rules import schemas
 
 ROOT = Path(__file__).parent.parent.parent
+JUDGING = "what judges objects (`gen check PATH`, `gen check --rendered`)"
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_a_missing_extra_is_one_sentence_with_the_command_that_installs_it(
     (tmp_path / "map.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}\n")
     assert run(["check", "--rendered", str(tmp_path)]) == 2
     told = capsys.readouterr().err
-    assert told.startswith("gen: `gen check --rendered` needs packages that this installation left out: ")
+    assert told.startswith(f"gen: {JUDGING} needs packages that this installation left out: ")
     assert told.count("\n") == 1
     assert "jsonschema-rs" in told
     assert "kubernetes-validate" in told
@@ -48,7 +49,7 @@ def test_a_missing_extra_is_one_sentence_with_the_command_that_installs_it(
 def test_doctor_tells_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "-C", str(ROOT)]) == 0
     out = capsys.readouterr().out
-    assert "--  `gen check --rendered` needs packages" in out
+    assert f"--  {JUDGING} needs packages" in out
     assert "--  what asks an API server (`gen check --server`, `gen status`, `gen bootstrap` ...) needs packages" in out
 
 

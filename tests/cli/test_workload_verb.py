@@ -29,6 +29,12 @@ def test_a_file_that_is_there_stays(capsys: pytest.CaptureFixture[str], tmp_path
     assert (file.read_text(), "is there already" in capsys.readouterr().err) == ("mine", True)
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "examples" / "bert.yaml"
+    assert run([*NEW, "jax", *BERT, "--team", "vision", "--output", str(file)]) == 2
+    assert f"{file}: there is no folder {file.parent}: make it, or name another file" in capsys.readouterr().err
+
+
 def test_the_cluster_is_the_one_that_has_the_team(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*NEW, "jax", "bert", "--image", "x:1", "--gpus", "1", "--team", "mlperf"]) == 0
     assert "a30-bench has no storage for checkpoints" in capsys.readouterr().err
