@@ -68,6 +68,8 @@ def cluster_demands(at: str) -> dict[str, str]:
         "enableInTreeAutoscaling out: quotas count a gang once, and it keeps its number of pods",
         f"!{at}.?headGroupSpec.?enableIngress.orValue(false)":
         "leave enableIngress out: an Ingress is not a team's to make, and the dashboard asks nobody who he is",
+        f"!{at}.?networkPolicy.hasValue()":
+        "leave networkPolicy out: what it opens adds to what the team's own policies open",
         f"!object.metadata.?labels.orValue({{}}).exists(key, key in {labels})":
         "leave labels out by which Volcano would take another priority or queue than Kueue's",
         f"{plain(f'{at}.?headGroupSpec.?template')} && {groups}.all(g, {plain('g.template')})": OPERATORS_OWN,

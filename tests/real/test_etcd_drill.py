@@ -149,13 +149,34 @@ def test_without_room_nothing_is_tried_and_the_snapshot_stays(machine: Machine) 
     assert not (machine.out / "last-drill").exists()
 
 
-def test_without_memory_for_a_second_member_nothing_is_tried_and_the_snapshot_stays(machine: Machine) -> None:
-    machine.put(
-        "free", "#!/bin/sh\necho '  total used free shared buff/cache available'\necho 'Mem: 9 9 9 9 9 400000000'\n"
-    )
+@pytest.mark.parametrize("free", [400_000_000, 700_000_000])
+def test_without_memory_for_a_second_member_nothing_is_tried_and_the_snapshot_stays(
+    machine: Machine, free: int
+) -> None:
+    """Of the second number the member itself would have enough, and others nothing."""
+    header = "  total used free shared buff/cache available"
+    machine.put("free", f"#!/bin/sh\necho '{header}'\necho 'Mem: 9 9 9 9 9 {free}'\n")
     done = machine.snapshot()
     assert done.returncode == 1
-    assert "400000000 bytes of memory are free, and a member of it needs up to 5" in done.stderr
+    assert f"{free} bytes of memory are free, and a member of it needs up to 5" in done.stderr
+    assert newest(machine)["keys"]
+    assert not (machine.out / "last-drill").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "before", "why"),
+    [
+        ("--memory-limit", "exit 137", "a member of it was killed. Is 5"),
+        ("--count-only", "exit 0", "the member made of it gave no answer"),
+    ],
+)
+def test_what_says_nothing_of_the_snapshot_is_not_told_as_a_bad_one(
+    machine: Machine, words: str, before: str, why: str
+) -> None:
+    between(machine, words, before=before)
+    done = machine.snapshot()
+    assert done.returncode == 1
+    assert f"the snapshot is kept and was not tried to its end: {why}" in done.stderr
     assert newest(machine)["keys"]
     assert not (machine.out / "last-drill").exists()
 

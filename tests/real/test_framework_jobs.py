@@ -233,6 +233,12 @@ NO_SUBMITTER, WAITS = "give spec.submitterPodTemplate", "leave launcherCreationP
             id="an Ingress",
         ),
         pytest.param(
+            ray_cluster({"networkPolicy": {"head": {"egressRules": [{}]}}}),
+            ALICE,
+            "leave networkPolicy out",
+            id="policies of Ray's",
+        ),
+        pytest.param(
             ray_cluster({"headGroupSpec": {**HEAD, "template": marked(template(0), labels=LET_IN)}}),
             ALICE,
             "Kueue and Volcano write them",

@@ -113,9 +113,9 @@ class Site:
         phase = "Failed" if done.returncode else "Succeeded"
         own.status(f"{PODS}/{pod['metadata']['name']}", {"phase": phase, "containerStatuses": [status]})
 
-    def do(self, *steps: str, **told: str) -> str:
+    def do(self, *steps: str, drive: str = "0", **told: str) -> str:
         """Run steps that must succeed."""
-        return "".join(self.steps.good("drive_replacement", step, NODE, DRIVE="0", **told) for step in steps)
+        return "".join(self.steps.good("drive_replacement", step, NODE, DRIVE=drive, **told) for step in steps)
 
     def refused(self, step: str, node: str = NODE, drive: str = "0", **told: str) -> str:
         return self.steps.refused("drive_replacement", step, node, DRIVE=drive, **told)
@@ -217,6 +217,10 @@ def test_a_drive_that_nobody_changed_is_told(full: Site) -> None:
     assert "drive 0 of nas-2 is good, and MinIO has not begun to heal it: the former drive is mounted there" in said
     report = full.do("report", STATUS="Failed")
     assert "delete configmap drive-replacement-nas-2`" in report
+    assert "drive 0 of nas-2 is being changed since" in full.refused("preflight", drive="1")
+    report = full.do("report", drive="1", STATUS="Failed")
+    assert "nothing was changed" in report
+    assert "delete" not in report, "it is the other drive's note, and its server serves"
     full.place.rename(full.store.folder / "former")
     full.place.mkdir()
     assert "healed: " in full.do("preflight", "restart", "heal", "report"), "its server has not seen the new drive"
