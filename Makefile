@@ -5,17 +5,21 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEVELOP := $(VENV)/.develop
 
+QUICK := $(BIN)/python -m pytest -q -n auto \
+	-m 'not real and not twin and not soak and not frameworks and not autoscaler and not gateway and not argoserver'
+
 # Their servers share the machine, as those of twins do.
-REAL := $(BIN)/python -m pytest -q -m real --cov --cov-append --cov-report=
+REAL := $(BIN)/python -m pytest -q -m real
 FAILED := --last-failed --last-failed-no-failures=none
 
 # Two files of tests at a time: they wait for servers more than they compute. Who shares a server shares a file.
 SIDE_BY_SIDE := -n 2 --dist loadfile --durations=40 --durations-min=5
 
-.PHONY: help render test test-real test-twin test-frameworks test-gateways test-argo-server soak real-tools lint bench clean
+.PHONY: help render test coverage test-real test-twin test-frameworks test-gateways test-argo-server soak real-tools lint bench clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
+	@echo 'make coverage   the same tests, and which lines none of them ran; twice as long'
 	@echo 'make test-real  the tests against real programs, such as a kube-apiserver with the real CRDs (built once); minutes'
 	@echo 'make test-twin  queues, rights and syncs on running Kueue, Volcano and Argo CD; as root, some forty minutes'
 	@echo 'make test-frameworks  programs of jobs on JAX and TensorFlow (installed once, 2 GB); on others make test-real runs them'
@@ -47,7 +51,13 @@ render: $(READY)
 test: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
 	$(BIN)/python tools/sources.py envoy-gateway gateway-api >/dev/null
-	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak and not frameworks and not autoscaler and not gateway and not argoserver' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
+	$(QUICK)
+
+# Not among what CI runs: it doubles the time, and tells most to those who have just written something.
+coverage: $(DEVELOP)
+	$(BIN)/python tools/kustomize.py >/dev/null
+	$(BIN)/python tools/sources.py envoy-gateway gateway-api >/dev/null
+	$(QUICK) --cov --cov-report=term:skip-covered --cov-fail-under=93
 
 # Programs and sources, built or fetched once: what the tests against real programs need, then also what twins do.
 real-programs: $(DEVELOP)
