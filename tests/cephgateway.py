@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,7 @@ from typing import Any
 
 import pytest
 from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
+from ports import free_port
 
 NEEDED = ("ceph-mon", "ceph-osd", "radosgw", "radosgw-admin", "ceph", "ceph-authtool", "monmaptool")
 PATIENCE = 240.0
@@ -73,7 +73,7 @@ class Gateway:
 
     def __init__(self, folder: Path, certificates: Path) -> None:
         self.folder, self.certificates = folder, certificates
-        self.address, plain = (f"127.0.0.1:{_free_port()}" for _ in range(2))
+        self.address, plain = (f"127.0.0.1:{free_port()}" for _ in range(2))
         self.url, self.plain = f"https://{self.address}", f"http://{plain}"
         self.daemons: list[subprocess.Popen[bytes]] = []
 
@@ -95,7 +95,7 @@ class Gateway:
     def make(self) -> None:
         """Make a cluster of one monitor and one OSD, and start both."""
         fsid, osd = str(uuid.uuid4()), str(uuid.uuid4())
-        monitor = _free_port()
+        monitor = free_port()
         (self.folder / "ceph.conf").write_text(self.config.format(fsid=fsid, monitor=monitor, folder=self.folder))
         (self.folder / "osd").mkdir()
         self.keys()
@@ -166,12 +166,6 @@ class Gateway:
             except subprocess.TimeoutExpired:
                 one.kill()
                 one.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @contextlib.contextmanager

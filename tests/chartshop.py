@@ -4,7 +4,6 @@ import contextlib
 import http.client
 import http.server
 import io
-import socket
 import ssl
 import tarfile
 import threading
@@ -165,11 +164,3 @@ class _Passing(_Handler):
         inner.close()
 
     do_GET = do_HEAD = do_PUT = do_POST = do_PATCH = _pass  # noqa: N815 - the base class calls them so
-
-
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port

@@ -1,7 +1,6 @@
 """What programs of jobs say, as their examples do, and how long tests wait for it."""
 
 import re
-import socket
 import time
 from collections.abc import Callable
 
@@ -9,14 +8,6 @@ import pytest
 
 PATIENCE = 240.0
 """Seconds; a framework starts in a few on an idle machine."""
-
-
-def free_port() -> int:
-    """Return a port of the loopback that nobody has."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def until(what: str, ready: Callable[[], bool], log: Callable[[], str]) -> None:

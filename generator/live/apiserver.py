@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -154,12 +155,35 @@ def _server(name: str, folder: Path, etcd: int, port: int) -> list[str]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports on loopback that were free a moment ago."""
+    """Return ports on loopback that were free a moment ago. They are none of those that the kernel gives to whoever
+    connects to somewhere, where it leaves others: one of these may be taken before its program listens.
+    """
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        return [stack.enter_context(_bound()).getsockname()[1] for _ in range(count)]
+
+
+def _bound() -> socket.socket:
+    ports = _never_given()
+    for port in (*random.SystemRandom().sample(ports, min(len(ports), 50)), 0):
+        one = socket.socket()
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            one.close()
+        else:
+            return one
+    message = "no port is free on loopback"
+    raise UsageError(message)
+
+
+def _never_given() -> range:
+    """Return the ports that the kernel gives to nobody (ip(7), `ip_local_port_range`), but for the lower ones, which
+    programs have as their own.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+        return range(16_000, min(first, 30_000))  # node ports of Kubernetes begin there
+    return range(0)
 
 
 def tries(patience: float = PATIENCE) -> Iterator[None]:

@@ -94,3 +94,9 @@ def test_a_program_that_has_ended_can_be_stopped(tmp_path: Path) -> None:
 
 def test_ports_are_different_and_free() -> None:
     assert len(set(free_ports(20))) == 20
+
+
+def test_no_port_is_one_that_the_kernel_gives_to_who_connects() -> None:
+    """Whoever connects to anything might have it before the program that it was meant for listens."""
+    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    assert not [port for port in free_ports(20) if first <= port <= last]

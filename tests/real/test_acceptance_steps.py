@@ -21,6 +21,7 @@ from acceptanceoutputs import GOOD_FIO, GOOD_OBJECTS, answered, burnt, nccl, pai
 from auditing import executor, flags, unused
 from kubeletplayed import LOGS, kubelet, node
 from msgspec import structs
+from ports import free_port
 from reference import load
 
 from generator.components import JOBS as KINDS
@@ -436,9 +437,7 @@ class Front:
 
 
 def test_who_takes_the_address_over_is_measured_and_recorded(site: Site) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     ml50 = load("ml50")
     endpoint = structs.replace(ml50.kubernetes.endpoint, address=f"127.0.0.1:{port}")
     site.renew(tried(kubernetes=structs.replace(ml50.kubernetes, endpoint=endpoint)))

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
@@ -21,6 +20,7 @@ import pytest
 from loopback import serving
 from messenger import TOKEN, Messenger, messenger
 from msgspec import structs
+from ports import free_port
 from reference import load
 from test_prometheus_rules import judge
 
@@ -139,9 +139,7 @@ class Running(NamedTuple):
 def running(tmp_path: Path, made: dict[str, Any]) -> Iterator[Running]:
     """Run the real program on loopback alone until the block ends."""
     file = written(tmp_path, made)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        at = f"127.0.0.1:{free.getsockname()[1]}"
+    at = f"127.0.0.1:{free_port()}"
     flags = [f"--web.listen-address={at}", f"--config.file={file}", "--cluster.listen-address=", "--log.level=debug"]
     found = Running(f"http://{at}", tmp_path / "log")
     with found.log.open("w") as log:
@@ -175,9 +173,7 @@ def awaited(seen: Callable[[], Any], seconds: float = 60) -> Any:
 
 def hooks(at: Messenger) -> dict[str, str]:
     """Return the Secret: one channel's server is away."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        away = f"http://127.0.0.1:{free.getsockname()[1]}/services/{TOKEN}"
+    away = f"http://127.0.0.1:{free_port()}/services/{TOKEN}"
     return {"slack.on-call": f"{at.url}/1\n", "mattermost.ops.leads": f"{at.url}/2", "slack.lost": away}
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 from boardsamples import EXPORTERS, Exporter
 from loopback import Asked, Reply, serving
+from ports import free_port
 
 from generator.components.kube_prometheus_stack.boards import model
 from generator.components.static import FOLDER, read_objects
@@ -63,10 +63,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         text = EXPORTERS[name].text.replace("} @", f"}} {10 * asked[name]}")
         return 200, {"Content-Type": "text/plain; version=0.0.4"}, text.encode()
 
-    with serving(answer) as at, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"127.0.0.1:{free.getsockname()[1]}"
-        free.close()
+    with serving(answer) as at:
+        url = f"127.0.0.1:{free_port()}"
         jobs = [job(name, one, at) for name, one in EXPORTERS.items()]
         config = {"global": {"scrape_interval": "1s"}, "scrape_configs": jobs}
         (folder / "prometheus.yml").write_text(json.dumps(config))

@@ -12,7 +12,7 @@ import pytest
 from boardsamples import EXPORTERS
 from cephgateway import CONFIG, NEEDED, Gateway
 from heldnames import lacking
-from jobprograms import free_port
+from ports import free_port
 from test_alerts_fire import ceph
 from zabbixtold import ceph as asked_by_zabbix
 

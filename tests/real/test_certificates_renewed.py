@@ -4,7 +4,6 @@ certificates. Static pods are played: each shows the certificate that lay there 
 
 import os
 import shutil
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Self
 
 import pytest
 from machineplayed import Machine, by_timer
+from ports import free_port
 
 from generator.model.cluster import Cluster
 
@@ -24,11 +24,6 @@ pytestmark = [
 ]
 PARTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 ASKED = "certificates b1 2026-11-23T15:00:00Z"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 class Kubelet:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 import urllib.parse
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from loopback import serving
+from ports import free_port
 from reference import load
 
 from generator.components.kube_prometheus_stack.watched import rules
@@ -68,9 +68,7 @@ def test_use_is_the_team_s_and_not_the_exporter_s(tmp_path: Path) -> None:
         ]
         config = {"global": {"scrape_interval": "1s"}, "rule_files": ["rules.json"], "scrape_configs": jobs}
         (tmp_path / "prometheus.yml").write_text(json.dumps(config))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        url = f"http://127.0.0.1:{free_port()}"
         flags = [f"--web.listen-address={url.removeprefix('http://')}", "--config.file=prometheus.yml"]
         with (tmp_path / "log").open("w") as log:
             command = [server, *flags, "--storage.tsdb.path=data"]

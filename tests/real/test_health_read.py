@@ -6,7 +6,6 @@ import datetime as dt
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ import pytest
 import yaml
 from auditing import executor, flags, unused
 from msgspec import structs
+from ports import free_port
 from reference import load
 
 from generator.components.health_report import health_report
@@ -96,9 +96,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     fill = [promtool, "tsdb", "create-blocks-from", "--max-block-duration=744h", "openmetrics", "past", "data"]
     filled = subprocess.run(fill, cwd=place, check=False, capture_output=True, text=True, timeout=120)
     assert filled.returncode == 0, filled.stdout + filled.stderr
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    url = f"http://127.0.0.1:{free_port()}"
     places = ["--config.file=prometheus.yml", "--storage.tsdb.path=data", "--storage.tsdb.retention.time=100y"]
     # The newest sample is some seconds old, and stays what is answered for as long as the test takes.
     command = [server, f"--web.listen-address={url.removeprefix('http://')}", "--query.lookback-delta=15m", *places]

@@ -5,7 +5,6 @@ by free ones, and paths by those of a folder.
 
 import json
 import re
-import socket
 import ssl
 import subprocess
 import time
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from minioserver import program
 from msgspec import structs
+from ports import free_port
 
 from generator.components.minio import minio
 from generator.components.minio.layout import CONSOLE_PORT, PORT
@@ -51,19 +51,13 @@ class Servers:
         self.pod = self.set["spec"]["template"]["spec"]
         (self.container,) = self.pod["containers"]
         self.count: int = self.set["spec"]["replicas"]
-        self.port, self.console = self.free(), self.free()
+        self.port, self.console = free_port(), free_port()
         self.running: dict[int, Program] = {}
         self.certify()
 
     def address(self, number: int) -> str:
         """Return the host of a server: MinIO's own pattern counts from the first one on."""
         return f"127.0.7.{number}"
-
-    def free(self) -> int:
-        """Return a port that was free a moment ago on the first server's address."""
-        with socket.socket() as one:
-            one.bind((self.address(0), 0))
-            return int(one.getsockname()[1])
 
     @property
     def certificates(self) -> Path:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ports import free_port
 
 from generator.cli import run
 
@@ -76,9 +76,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     fill = [promtool, "tsdb", "create-blocks-from", "--max-block-duration=744h", "openmetrics", "past", "data"]
     filled = subprocess.run(fill, cwd=place, check=False, capture_output=True, text=True, timeout=300)
     assert filled.returncode == 0, filled.stdout + filled.stderr
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    url = f"http://127.0.0.1:{free_port()}"
     # Debian's has other places than upstream's by default.
     places = ["--config.file=prometheus.yml", "--storage.tsdb.path=data"]
     flags = [f"--web.listen-address={url.removeprefix('http://')}", "--storage.tsdb.retention.time=100y", *places]

@@ -7,8 +7,9 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from chartshop import CONFIG_MAP, Shop, free_port, locked_with
+from chartshop import CONFIG_MAP, Shop, locked_with
 from chartworld import World, component, release
+from ports import free_port
 from vendoring import DEFINITION
 
 pytestmark = pytest.mark.real

@@ -14,8 +14,9 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from chartshop import Answer, Front, Shop, free_port, locked_with, packaged, serving
+from chartshop import Answer, Front, Shop, locked_with, packaged, serving
 from chartworld import World, component, need, release
+from ports import free_port
 
 from generator.components.component import HELM, Component
 from generator.upstream.charts import digest

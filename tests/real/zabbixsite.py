@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from ports import free_port
 
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 FRONTEND = Path("/usr/share/zabbix")
@@ -81,12 +82,6 @@ class Site(NamedTuple):
         with running([SERVER, "-f", "-c", file], self.folder):
             wait("Zabbix server", lambda: connects(port))
             yield port
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def connects(port: int) -> bool:

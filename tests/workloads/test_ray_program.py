@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from frameworkhomes import home
-from jobprograms import free_port, resumed, saved, until
+from jobprograms import resumed, saved, until
+from ports import free_port
 from reference import load
 
 from generator.workloads import workload
