@@ -131,6 +131,16 @@ def test_a_run_is_stopped_and_done_once_more_with_its_values(gen: Gen, there: Li
     assert again["metadata"]["annotations"] == {"gen.internal/again": name}
 
 
+@pytest.mark.parametrize("way", ["--kubeconfig"], indirect=True)
+def test_a_run_that_somebody_suspended_is_stopped_as_well(gen: Gen, there: LiveCluster) -> None:
+    """The controller looks at none that is suspended, whatever else stands in it."""
+    gen("submit", "backup-datasets")
+    begun(there)["spec"]["suspend"] = True
+    assert gen("stop", begun(there)["metadata"]["name"])[0] == 0
+    assert begun(there)["spec"]["shutdown"] == "Stop"
+    assert not begun(there)["spec"].get("suspend")
+
+
 def test_a_watch_outlives_a_server_that_goes_away(
     gen: Gen, there: LiveCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

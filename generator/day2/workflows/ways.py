@@ -105,9 +105,11 @@ class ThroughApi(Way):
         return made
 
     def shut_down(self, namespace: str, name: str, *, terminate: bool) -> None:
-        """Ask a Workflow to stop; with `terminate` its exit handler does not run."""
-        shutdown = "Terminate" if terminate else "Stop"
-        self._running.merge(_path(namespace, "workflows", name), {"spec": {"shutdown": shutdown}})
+        """Ask a Workflow to stop; with `terminate` its exit handler does not run. The controller looks at none that
+        somebody has suspended: such a one goes on, to its end.
+        """
+        wanted = {"shutdown": "Terminate" if terminate else "Stop", "suspend": None}
+        self._running.merge(_path(namespace, "workflows", name), {"spec": wanted})
 
     def printed(self, namespace: str, name: str, seen: Mapping[str, str]) -> Iterator[PodLog]:
         """Yield what the pods of a Workflow printed; one asks by whole seconds."""
