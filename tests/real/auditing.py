@@ -71,11 +71,11 @@ def flags(folder: Path, *accounts: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def audited(folder: Path, *accounts: str) -> Iterator[None]:
-    """Let a control plane that begins within the block have these flags."""
-    plain, more = real._server, flags(folder, *accounts)
+def audited(folder: Path, *accounts: str, more: tuple[str, ...] = ()) -> Iterator[None]:
+    """Let a control plane that begins within the block have these flags, and `more`."""
+    plain, own = real._server, flags(folder, *accounts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(real, "_server", lambda *words: [*plain(*words), *more])
+        patch.setattr(real, "_server", lambda *words: [*plain(*words), *own, *more])
         yield
 
 
@@ -134,14 +134,17 @@ def _rights(account: str, space: str, rule: Object) -> Iterator[Right]:
 
 
 def unused(api: "ApiServer", folder: Path, *accounts: str) -> set[Right]:
-    """Return the rights of accounts that they did not use. All must have asked something, and nothing in vain."""
-    found = list(asked(folder))
+    """Return the rights of accounts that they did not use. All must have asked something, and nothing in vain. What a
+    right for one namespace allows does not use one for all of them.
+    """
+    found = {*asked(folder)}
     assert [one for one in found if not one.allowed] == []
     rights = {right for account in accounts for right in granted(api, account)}
     for account in accounts:
         assert any(right.account == account for right in rights), f"{account} has no rights: look at its name"
         assert any(one.account == account for one in found), f"{account} asked nothing: has it run?"
-    return {right for right in rights if not any(right.covers(one) for one in found)}
+    inside = {one for one in found if any(right.namespace and right.covers(one) for right in rights)}
+    return {right for right in rights if not any(map(right.covers, found if right.namespace else found - inside))}
 
 
 def executor(account: str) -> set[Right]:

@@ -4,14 +4,13 @@ loopback.
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporteroutputs import Device, output
 from msgspec import structs
-from nodesteps import NODES, TIMES, Steps
+from nodesteps import NODES, TIMES, Running, Steps
 from reference import load
 
 from generator.components.gpu_care import gpu_care
@@ -73,7 +72,7 @@ class Care(Steps):
         """Let the exporter of a node tell of these GPUs."""
         self.answers[f"127.0.0.{20 + self.names.index(node)}"] = output(devices, node)
 
-    def begin(self, operation: str, step: str, node: str = "", **told: str) -> "subprocess.Popen[str]":
+    def begin(self, operation: str, step: str, node: str = "", **told: str) -> Running:
         """Begin a step of `care`, `cleared` or `drain`."""
         env = {
             **os.environ,
@@ -91,7 +90,7 @@ class Care(Steps):
             **told,
         }
         command = [sys.executable, "-B", str(self.folder / f"gpu_{operation}.py"), step]
-        return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return Running(command, env, self.said, f"{operation}-{step}")
 
     def look(self, **told: str) -> str:
         """Look at all nodes; what was said."""

@@ -9,11 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from generator.components.ceph_cluster import ceph_cluster
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
@@ -110,6 +110,27 @@ runpy.run_path(script, run_name="__main__")
 """
 
 
+class Running(subprocess.Popen[str]):
+    """A step that runs. What it says goes to a file, which tells it also when the step has ended."""
+
+    def __init__(self, command: list[str], env: dict[str, str], folder: Path, name: str) -> None:
+        folder.mkdir(exist_ok=True)
+        number, said = tempfile.mkstemp(prefix=f"{name}-", dir=folder)
+        self.said = Path(said)
+        with os.fdopen(number, "w") as file:
+            super().__init__(command, env=env, stdout=file, stderr=subprocess.STDOUT, text=True)
+
+    def communicate(self, *args: Any, **more: Any) -> tuple[str, str]:
+        super().communicate(*args, **more)
+        return self.said.read_text(), ""
+
+    def line(self) -> str:
+        """Return the first line that it says, once it has."""
+        while self.poll() is None and "\n" not in self.said.read_text():
+            time.sleep(0.1)
+        return self.said.read_text().partition("\n")[0]
+
+
 class Machines:
     """What `Steps` asks of a twin: its API server, and the nodes that can join."""
 
@@ -173,7 +194,7 @@ class Steps:
         (folder / "token").write_text(config["users"][0]["user"]["token"])
         (folder / "ca.crt").write_bytes(self.api.address.certificate.read_bytes())
 
-    def begin(self, operation: str, step: str, node: str = "", **told: str) -> "subprocess.Popen[str]":
+    def begin(self, operation: str, step: str, node: str = "", **told: str) -> Running:
         """Begin a step."""
         command = [sys.executable, "-B", str(self.folder / f"{operation}.py"), step]
         return self._run(command, operation, node, told)
@@ -191,7 +212,7 @@ class Steps:
                 return count
         raise AssertionError(f"{step} changes something each time")
 
-    def _run(self, command: list[str], operation: str, node: str, told: dict[str, str]) -> "subprocess.Popen[str]":
+    def _run(self, command: list[str], operation: str, node: str, told: dict[str, str]) -> Running:
         env = {
             **os.environ,
             **TIMES,
@@ -208,8 +229,12 @@ class Steps:
             "POD": "step",
             **told,
         }
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=env, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+        return Running(command, env, self.said, f"{operation}-{command[-1]}")
+
+    @property
+    def said(self) -> Path:
+        """Where all that steps say is kept."""
+        return self.folder / "said"
 
     def step(self, operation: str, step: str, node: str = "", **told: str) -> tuple[int, str]:
         """Run a step: its exit code, and what it said."""
@@ -331,44 +356,6 @@ class Steps:
         self.status(path, {"ceph": {"details": told, "lastChecked": looked.strftime("%Y-%m-%dT%H:%M:%SZ")}})
 
 
-def audit_policy() -> str:
-    """Return the policy that writes down what the steps ask, and nothing else."""
-    users = [f"{ACCOUNT}{name}" for name in OPERATIONS.values()]
-    rules = [{"level": "Metadata", "users": users, "omitStages": ["RequestReceived"]}, {"level": "None"}]
-    return yaml.safe_dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules})
-
-
-def asked(log: Path) -> Iterator[tuple[str, str, str, str, str, bool]]:
-    """Yield what was asked: by which account, the verb, the API group, the resource, in which namespace, and whether it
-    might.
-    """
-    for line in log.read_text().splitlines():
-        one = json.loads(line)
-        what = one.get("objectRef") or {}
-        resource = "/".join(filter(None, (what.get("resource"), what.get("subresource")))) or one["requestURI"]
-        allowed = one["annotations"]["authorization.k8s.io/decision"] == "allow"
-        name = one["user"]["username"].removeprefix(ACCOUNT)
-        yield name, one["verb"], what.get("apiGroup", ""), resource, what.get("namespace", ""), allowed
-
-
-def of_parts(*names: str) -> set[tuple[str, str, str, str, str]]:
-    """Return what accounts may and what only the parts need that operators make of jobs: no operator is here."""
-    parts = (("batch", "jobs"), ("jobset.x-k8s.io", "jobsets"), ("ray.io", "rayclusters"))
-    return {(name, "get", group, kind, "") for name in names for group, kind in parts}
-
-
-def granted(cluster: Cluster, *names: str) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield what accounts of these names may: the name, a verb, the API group, the resource, in which namespace."""
-    made = node_operations(cluster)
-    for role in (one for one in (*made.base, *made.objects) if one["kind"] in ("Role", "ClusterRole")):
-        name = role["metadata"]["labels"]["app.kubernetes.io/name"]
-        for rule in role["rules"] if name in names else ():
-            for verb in rule["verbs"]:
-                for resource in rule.get("resources", rule.get("nonResourceURLs")):
-                    space = role["metadata"].get("namespace", "")
-                    yield name, verb, rule.get("apiGroups", [""])[0], resource, space
-
-
 def expects(steps: Steps, pool: str, node: str, **facts: object) -> None:
     """Let the file say something else of a node."""
     path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/nodes-{pool}"
@@ -382,22 +369,6 @@ def cordoned(steps: Steps, name: str) -> bool:
 
 def notes(steps: Steps, name: str) -> dict[str, str]:
     return dict(steps.node(name)["metadata"].get("annotations") or {})
-
-
-def unused(log: Path, cluster: Cluster, *names: str) -> set[tuple[str, str, str, str, str]]:
-    """Return what accounts may and never asked, but for what Argo's executor asks. None asked for what it may not."""
-    found = [one for one in asked(log) if one[0] in names]
-    assert [one for one in found if not one[-1]] == []
-    used = {(name, verb, group, what, space) for name, verb, group, what, space, _ in found}
-    whole = {(name, verb, group, what, "") for name, verb, group, what, _ in used}
-    executor = {(name, verb, "argoproj.io", "workflowtaskresults", NAMESPACE) for name in names for verb in VERBS}
-    may = {*granted(cluster, *names)}
-    assert executor <= may
-    return {one for one in may - executor if one not in used and not (not one[4] and one in whole)}
-
-
-VERBS = ("create", "patch")
-"""What Argo's executor does with results of steps."""
 
 
 @contextlib.contextmanager

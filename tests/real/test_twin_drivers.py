@@ -1,21 +1,22 @@
 """New drivers brought to nodes with GPUs: real scripts with the rights that are rendered, a real API server, its
-controllers and scheduler. The nodes are KWOK's; of the GPU Operator only its DaemonSets are there. That no gang is
-halved is held where Kueue runs, by the same scripts: `test_twin_upgrade.py`, `test_twin_gpu_care.py`.
+controllers and scheduler. The nodes are KWOK's; of the GPU Operator only its DaemonSets are there. Gangs are let in and
+taken back by a stand-in; by Kueue they are in test_twin_upgrade.py.
 """
 
 import contextlib
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
+from burnins import BurnIns
 from caresite import DEPLOYMENTS, GPU
-from nodesite import audited, control_plane
-from nodesteps import NODES, Steps, cordoned, notes, of_parts, unused
+from nodesite import audited, control_plane, told_tokens, unused
+from nodesteps import NODES, Steps, cordoned, notes
+from playedgangs import gangs
 from reference import load
-from upgradesite import connection, is_ready
+from upgradesite import is_ready
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.gpu_operator import MANAGER_ACTS
@@ -31,55 +32,7 @@ POOL = "gpu-inference"
 SETS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/daemonsets"
 PODS = f"/api/v1/namespaces/{GPU_OPERATOR}/pods"
 COMPONENT = {"app.kubernetes.io/component": "nvidia-driver"}
-BURN_INS = "app.kubernetes.io%2Fname+in+(burn-in,burn-in-nccl)"
 ONLY = {"DRAIN_ONLY": "nvidia.com/"}
-
-
-class BurnIns:
-    """Who lets the pods of burn-ins end, and remembers what else was true of their nodes at that moment."""
-
-    def __init__(self, steps: Steps) -> None:
-        self.api = connection(steps)
-        self.tried: list[str] = []
-        self.wrong: list[Object] = []
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self.run, daemon=True)
-
-    def __enter__(self) -> Self:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self.thread.join(timeout=60)
-        self.api.connection.close()
-        assert self.wrong == []
-
-    def run(self) -> None:
-        at = f"/api/v1/namespaces/{NAMESPACE}/pods"
-        seen = set()
-        while not self.over.wait(0.2):
-            for pod in self.api.request("GET", f"{at}?labelSelector={BURN_INS}")[1]["items"]:
-                uid = pod["metadata"]["uid"]
-                if pod["status"].get("phase") == "Running" and uid not in seen:
-                    seen.add(uid)
-                    self.look(pod)
-                    mark = {"metadata": {"annotations": {"twin.test/complete": "1"}}}
-                    self.api.request("PATCH", f"{at}/{pod['metadata']['name']}", mark, patch="merge-patch+json")
-
-    def look(self, pod: Object) -> None:
-        """Hold that a node is cordoned while it is tried, and has no other pod with GPUs."""
-        name = pod["spec"]["nodeName"]
-        self.tried.append(name)
-        node = self.api.request("GET", f"{NODES}/{name}")[1]
-        there = self.api.request("GET", f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")[1]["items"]
-        holders = [one for one in there if "nvidia.com/gpu" in str(one["spec"]["containers"]) and alive(one)]
-        if not node["spec"].get("unschedulable") or len(holders) != 1:
-            self.wrong.append(node)
-
-
-def alive(pod: Object) -> bool:
-    return pod["status"].get("phase") in ("Pending", "Running")
 
 
 class Site:
@@ -150,7 +103,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def site(log: Path) -> Iterator[Site]:
-    assert log.parent.is_dir()
+    assert log.is_dir()
     with (
         tempfile.TemporaryDirectory(prefix="drivers-", ignore_cleanup_errors=True) as name,
         contextlib.ExitStack() as stack,
@@ -179,7 +132,7 @@ def test_every_node_gets_a_new_driver_and_only_pods_with_gpus_leave(site: Site, 
     site.driver("2")
     assert "15 of 15 nodes with GPUs are to get it, in 15 steps" in steps.good("driver_upgrade", "plan", **ONLY)
     assert site.drivers("2") == set(), "nothing happens by itself"
-    with BurnIns(steps) as burn_ins:
+    with gangs(steps, "gpu-01", "gpu-02", "gpu-03"), BurnIns(steps) as burn_ins:
         steps.good("driver_upgrade", "gate", **ONLY)
         steps.good("driver_upgrade", "nodes", AT_ONCE="3", PATIENCE="900", **ONLY)
     assert "all have the newest driver" in steps.good("driver_upgrade", "report", **ONLY)
@@ -234,12 +187,14 @@ def test_what_the_operator_does_by_itself_and_what_others_hold_is_refused(site: 
     assert site.held() == {"gpu-09"}
 
 
-@pytest.mark.usefixtures("site")
-def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
+def test_no_right_is_unused_and_none_is_missing(site: Site, log: Path) -> None:
     """After all others."""
-    burn_ins = {(DRIVER_UPGRADE, "get", "batch", "jobs", "")}
-    gangs = {(DRIVER_UPGRADE, verb, "kueue.x-k8s.io", "workloads", "") for verb in ("get", "patch")}
-    assert unused(log, load("ml50"), DRIVER_UPGRADE) == of_parts(DRIVER_UPGRADE) - burn_ins | gangs
+    assert unused(site.steps, log, DRIVER_UPGRADE) == set()
+
+
+def test_no_token_is_told(site: Site, log: Path) -> None:
+    """After all others."""
+    assert told_tokens(site.steps, log) == []
 
 
 def test_a_step_touches_no_node_without_gpus_and_no_pod_but_by_eviction(site: Site, steps: Steps) -> None:

@@ -1,4 +1,6 @@
-"""Jobs of operators on the queues of `ml50`: each operator runs as it is rendered, beside Kueue and Volcano."""
+"""Jobs of frameworks on the queues of `ml50`: what `gen workload new` writes, and what operators make of their kinds,
+each as it is rendered, beside Kueue and Volcano.
+"""
 
 import tempfile
 from pathlib import Path
@@ -26,7 +28,10 @@ NEVER = 5.0
 """Seconds in which what must not happen would have happened: see the controls."""
 MOST = 7
 """Nodes that vision may have at once: five of its own, and two that nobody owns."""
-KINDS = ("JobSet", "MPIJob", "TrainJob", "TFJob", "RayJob")
+OPERATED = ("JobSet", "MPIJob", "TrainJob", "TFJob", "RayJob")
+INDEXED = ("pytorch", "tensorflow", "jax")
+"""What gen writes without an operator: Indexed Jobs."""
+KINDS = (*OPERATED, *INDEXED)
 PLURALS = (
     "jobset.x-k8s.io/v1alpha2 jobsets",
     "kubeflow.org/v2beta1 mpijobs",
@@ -96,15 +101,16 @@ def fill(twin: "Twin") -> None:
     twin.member("serving").prepare("serve", pods=3)
 
 
-def test_gangs_start_whole_or_not_at_all(here: "Twin", start: "Start") -> None:
+@pytest.mark.parametrize("kinds", [OPERATED, INDEXED], ids=["operated", "indexed"])
+def test_gangs_start_whole_or_not_at_all(here: "Twin", start: "Start", kinds: tuple[str, ...]) -> None:
     """Volcano's part: Kueue looks at sums only, for nodes may go after it has looked."""
     from twin.kueue import BY_SUMS
     from twin.team import eventually, most
 
     with here.kueue.changed(BY_SUMS):
         here.leave(TRAINING, 1)
-        teams = dict.fromkeys(KINDS, "vision") | dict.fromkeys(("JobSet", "TFJob"), "language")
-        begun = {kind.lower(): start(kind, team) for kind, team in teams.items()}
+        # No team may have as many nodes as five of them take.
+        begun = {kind.lower(): start(kind, "language" if kind in ("JobSet", "TFJob") else "vision") for kind in kinds}
         for name, someone in begun.items():
             someone.begin(name, 2)
         everyone = [here.member("vision"), here.member("language")]
@@ -115,14 +121,19 @@ def test_gangs_start_whole_or_not_at_all(here: "Twin", start: "Start") -> None:
             someone.whole(name, 2)
 
 
-def test_what_a_team_can_never_have_makes_no_pods(here: "Twin", start: "Start") -> None:
+def test_what_a_team_can_never_have_makes_no_pods(here: "Twin", ml50: Cluster) -> None:
+    from twin.frameworks import FRAMEWORKS, Framed, lent
     from twin.team import eventually, most
 
-    # MPIJobs and RayJobs here are those of `gen workload new`, which refuses to write such ones.
-    kinds = ("JobSet", "TrainJob", "TFJob")
-    names = [kind.lower() for kind in kinds]
-    for kind in kinds:
-        start(kind).begin(kind.lower(), MOST + 1)
-    everyone = here.member("vision")
-    eventually("Kueue has looked at them", lambda: all("QuotaReserved" in everyone.conditions(one) for one in names))
+    everyone, before = here.member("vision"), lent(ml50, "vision", MOST + 1)
+    names = [kind.lower() for kind in KINDS]
+    for kind in KINDS:
+        Framed(everyone, before, FRAMEWORKS[kind]).begin(kind.lower(), MOST + 1)
+
+    def refused(name: str) -> bool:
+        return everyone.conditions(name).get("QuotaReserved", ("", "", ""))[0] == "False"
+
+    eventually("Kueue has looked at them", lambda: all(map(refused, names)))
     assert most(lambda: len(everyone.pods()), NEVER) == 0
+    for name in names:
+        assert not everyone.has(name, "Admitted"), everyone.told(name)

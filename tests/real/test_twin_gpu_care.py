@@ -10,10 +10,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from auditing import Right, executor, flags, unused
+from auditing import executor, flags, unused
 from caresite import ACCOUNTS, GPU, NAMES, Care, serve, serving
 from exporteroutputs import Device, exporters, uuid
+from nodesite import told_tokens
 from nodesteps import ACCOUNT, NODES
+from playedgangs import KINDS, running
 from reference import ROOT
 
 from generator.components.gpu_care.names import SICK, SUSPECT
@@ -46,7 +48,7 @@ def care(log: Path) -> Iterator[Care]:
     ):
         folder = Path(name)
         (folder / "scripts").mkdir()
-        twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
+        twin = stack.enter_context(twin_of(ROOT, "ml50", folder, definitions=KINDS))
         made = Care(twin, folder / "scripts", twin.leave("gpu-training", 3))
         made.bring_all()
         made.port = stack.enter_context(exporters(made.answers))
@@ -172,14 +174,26 @@ def test_an_xid_of_a_job_is_told_by_whose_it_is(care: Care) -> None:
     care.twin.clean()
 
 
+def test_gangs_are_found_by_what_operators_make_of_jobs(care: Care) -> None:
+    (node,) = [one for one in care.names if one not in care.tainted()][:1]
+    with running(care, node) as found:
+        assert [one.runs_on() for one in found] == [{node}, {node}]
+        care.tells(node, Device(0), Device(1, 79))
+        care.look(PERCENT_PER_DAY="100")
+        assert node in care.which()
+        said = care.good("drain", "gangs", node)
+        for one in found:
+            assert f"stopping {one.kind} {one.name} of default" in said
+
+
 def test_no_right_is_unused_and_none_is_missing(care: Care, log: Path) -> None:
-    """After all others: what accounts asked is what they may, but for what only Argo's executor asks, and the parts of
-    jobs that no operator here makes.
-    """
-    parts = [("jobset.x-k8s.io", "jobsets"), ("ray.io", "rayclusters"), ("batch", "jobs")]
-    of_parts = {Right(ACCOUNTS[1], "get", group, kind, "") for group, kind in parts}
-    left = unused(care.api, log, *ACCOUNTS)
-    assert left == {one for account in ACCOUNTS for one in executor(account)} | of_parts
+    """After all others: what accounts asked is what they may, but for what only Argo's executor asks."""
+    assert unused(care.api, log, *ACCOUNTS) == {one for account in ACCOUNTS for one in executor(account)}
+
+
+def test_no_token_is_told(care: Care, log: Path) -> None:
+    """After all others."""
+    assert told_tokens(care, log) == []
 
 
 def test_a_step_may_not_touch_other_nodes(care: Care) -> None:

@@ -1,6 +1,6 @@
 """Fifty machines patched, rebooted, given certificates: real scripts with the rights that are rendered, against a real
-control plane; nodes are KWOK's, and a stand-in does on each machine what its timer would. That gangs are stopped whole,
-which is one with an upgrade of Kubernetes, test_twin_upgrade.py shows.
+control plane; nodes are KWOK's, and a stand-in does on each machine what its timer would. Gangs are let in and taken
+back by a stand-in; by Kueue they are in test_twin_upgrade.py.
 """
 
 import contextlib
@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from minioplayed import minio_answering
-from nodesite import audited, control_plane
-from nodesteps import NODES, Steps, of_parts, unused
+from nodesite import audited, control_plane, told_tokens, unused
+from nodesteps import NODES, Steps
+from playedgangs import gangs
 from reference import load
 from upgradesite import ANSWERED, ASKED, GOOD, NEW, Machines, Site
 
@@ -35,7 +36,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def whole(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    assert log.parent.is_dir()
+    assert log.is_dir()
     cluster = load("ml50")
     names = [one.name for one in cluster.machines]
     with contextlib.ExitStack() as stack:
@@ -78,7 +79,7 @@ def test_the_plan_names_what_waits_and_what_is_missing(site: Site, steps: Steps)
 
 def test_fifty_machines_are_patched_after_a_kill_each_of_them_once(site: Site, steps: Steps) -> None:
     told = {"ACTION": "patch", "AT_ONCE": "3"}
-    with Machines(steps) as machines:
+    with gangs(steps, "gpu-01", "gpu-02", "gpu-03"), Machines(steps) as machines:
         running = steps.begin("maintenance", "workers", **told)
         steps.api.wait("some are asked", lambda: len(machines.asks) > 4)
         running.kill()
@@ -138,9 +139,11 @@ def test_certificates_take_no_pod_from_its_node(site: Site, steps: Steps) -> Non
     assert site.held() == set()
 
 
-@pytest.mark.usefixtures("whole")
-def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
-    """After all others. Only gangs have Workloads, and none is here."""
-    asks_minio = {(MAINTENANCE, "get", "batch", "jobs", "")}
-    of_gangs = {(MAINTENANCE, verb, "kueue.x-k8s.io", "workloads", "") for verb in ("get", "patch")}
-    assert unused(log, load("ml50"), MAINTENANCE) == of_parts(MAINTENANCE) - asks_minio | of_gangs
+def test_no_right_is_unused_and_none_is_missing(whole: Site, log: Path) -> None:
+    """After all others."""
+    assert unused(whole.steps, log, MAINTENANCE) == set()
+
+
+def test_no_token_is_told(whole: Site, log: Path) -> None:
+    """After all others."""
+    assert told_tokens(whole.steps, log) == []

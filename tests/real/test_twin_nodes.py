@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cephplayed import IMAGE, Ceph, Osd, answering
-from nodesite import audited
-from nodesteps import NODES, Steps, cordoned, etcd, notes, of_parts, silent, unused
+from nodesite import audited, told_tokens, unused
+from nodesteps import NODES, Steps, cordoned, etcd, notes, silent
+from playedgangs import KINDS
+from playedgangs import running as gangs_running
 from reference import ROOT, load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -46,7 +48,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def steps(log: Path) -> Iterator[Steps]:
     from twin.fixtures import twin_of
 
-    assert log.parent.is_dir()
+    assert log.is_dir()
     cluster = load("ml50")
     with (
         tempfile.TemporaryDirectory(prefix="nodes-", ignore_cleanup_errors=True) as name,
@@ -54,7 +56,7 @@ def steps(log: Path) -> Iterator[Steps]:
     ):
         folder = Path(name)
         (folder / "scripts").mkdir()
-        twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
+        twin = stack.enter_context(twin_of(ROOT, "ml50", folder, definitions=KINDS))
         made = Steps(twin, folder / "scripts")
         made.install(cluster)
         made.ceph("HEALTH_OK")
@@ -413,14 +415,21 @@ def test_a_gang_leaves_a_node_whole_and_runs_elsewhere(steps: Steps, gang: list[
     assert cordoned(steps, node)
 
 
+def test_gangs_are_found_by_what_operators_make_of_jobs(steps: Steps) -> None:
+    with gangs_running(steps, "gpu-11", "gpu-12") as found:
+        assert {name for one in found for name in one.runs_on()} == {"gpu-11", "gpu-12"}
+        said = steps.good("removal", "preflight", "gpu-11")
+        for one in found:
+            assert f"would stop and queue again: {one.kind} {one.name} of default, all its pods on all nodes" in said
+
+
 def test_a_gang_may_end_by_itself_first(steps: Steps, gang: list[str]) -> None:
     assert gang
     vision = steps.twin.member("vision")
     node = min(vision.nodes("train"))
     steps.good("removal", "cordon", node)
     waiting = steps.begin("removal", "gangs", node, GANG_SECONDS="120")
-    assert waiting.stdout
-    assert "waiting for the end of Job train" in waiting.stdout.readline()
+    assert "waiting for the end of Job train" in waiting.line()
     vision.complete("train")
     assert "stopping" not in ended(waiting)
 
@@ -551,12 +560,14 @@ def test_the_last_place_of_a_monitor_does_not_go(steps: Steps) -> None:
     assert "no monitor of Ceph is on cpu-25" in steps.good("removal", "monitors", node)
 
 
-@pytest.mark.usefixtures("steps")
-def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
+def test_no_right_is_unused_and_none_is_missing(steps: Steps, log: Path) -> None:
     """After all others."""
-    # Who asks Ceph gets its own Jobs, in Rook's namespace.
-    by_asking = {(REMOVAL, "get", "batch", "jobs", "")}
-    assert unused(log, load("ml50"), EXPANSION, REMOVAL) == of_parts(REMOVAL) - by_asking
+    assert unused(steps, log, EXPANSION, REMOVAL) == set()
+
+
+def test_no_token_is_told(steps: Steps, log: Path) -> None:
+    """After all others."""
+    assert told_tokens(steps, log) == []
 
 
 def test_a_step_may_not_touch_what_is_not_in_the_file(steps: Steps) -> None:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from burnins import BurnIns
 from cephplayed import IMAGE, Ceph, Osd, answering
 from minioplayed import Minio, minio_answering
-from nodesite import audited, control_plane
-from nodesteps import NODES, Steps, cordoned, etcd, expects, of_parts, silent, unused
+from nodesite import audited, control_plane, told_tokens, unused
+from nodesteps import NODES, Steps, cordoned, etcd, expects, silent
+from playedgangs import gangs
 from reference import load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -21,8 +23,10 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
 GPU = "nvidia.com/gpu"
+TRAINING = (GPU, "gen.internal/training")
+"""Taints of a pool."""
 LEAVING = ("preflight", "cordon", "fence", "gangs", "osds", "evict", "monitors", "forget")
-COMING = ("join", "marks", "ready", "accept", "storage", "report")
+COMING = ("join", "marks", "ready", "burn-in", "accept", "storage", "report")
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 NOWHERE = "127.210.250.11"
 """An address at which nothing answers at kubelet's port, as long as a test sees to that."""
@@ -55,7 +59,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def steps(log: Path) -> Iterator[Steps]:
-    assert log.parent.is_dir()
+    assert log.is_dir()
     with (
         tempfile.TemporaryDirectory(prefix="nodes-", ignore_cleanup_errors=True) as name,
         control_plane(load("ml50"), Path(name), *NAMES) as made,
@@ -85,7 +89,7 @@ def osds(steps: Steps, node: str, *numbers: int) -> None:
     """Let Rook run OSDs on a node."""
     for number in numbers:
         labels = {"ceph-osd-id": str(number)}
-        steps.deployment(ROOK, f"rook-ceph-osd-{number}", node, app="rook-ceph-osd", labels=labels)
+        steps.deployment(ROOK, f"rook-ceph-osd-{number}", node, app="rook-ceph-osd", labels=labels, tolerates=TRAINING)
     at = f"/apis/apps/v1/namespaces/{ROOK}/deployments/rook-ceph-osd-{numbers[-1]}"
     steps.api.wait("they run", lambda: steps.api.get(at).get("status", {}).get("readyReplicas"))
 
@@ -103,26 +107,34 @@ def test_a_machine_that_runs_is_changed_though_killed_after_each_change(steps: S
     former = steps.node(node)["metadata"]["uid"]
     steps.deployment("default", "service", node, tolerates=(GPU, "gen.internal/inference"))
     ran(steps, "service")
-    killed = {step: steps.killed("replacement", step, node) for step in LEAVING}
-    assert killed == {
-        "preflight": 1,
-        "cordon": 1,
-        "fence": 0,
-        "gangs": 0,
-        "osds": 0,
-        "evict": 1,
-        "monitors": 0,
-        "forget": 1,
-    }
-    assert steps.api.get(f"{NODES}/{node}") is None
-    steps.join(node)
-    steps.register(node, RBD_DRIVER, CEPHFS_DRIVER)
-    for step in COMING:
-        steps.killed("replacement", step, node)
+    with gangs(steps, "gpu-13", node) as found:
+        killed = {step: steps.killed("replacement", step, node) for step in LEAVING}
+        # Each gang is stopped, and queued again.
+        changes = {"preflight": 1, "cordon": 1, "gangs": 4, "evict": 1, "forget": 1}
+        assert killed == dict.fromkeys(LEAVING, 0) | changes
+        assert steps.api.get(f"{NODES}/{node}") is None
+        for one in found:
+            steps.api.wait("it runs elsewhere", one.whole)
+        killed = arrives(steps, node)
+        # Two Jobs made, the result written, both removed.
+        changes = {"join": 1, "marks": 0, "ready": 0, "burn-in": 5, "accept": 1, "storage": 0, "report": 1}
+        assert killed == changes
     assert steps.node(node)["metadata"]["uid"] != former
     assert not cordoned(steps, node)
     assert steps.api.get(record(f"node-replacement-{node}")) is None
     steps.undeploy("default", "service")
+
+
+def arrives(steps: Steps, node: str) -> dict[str, int]:
+    """Take the new machine in by steps that are killed after each change; how often each was."""
+    steps.join(node)
+    steps.register(node, RBD_DRIVER, CEPHFS_DRIVER)
+    for number in range(2):
+        steps.disk(node, number)
+    with BurnIns(steps) as burn_ins:
+        killed = {step: steps.killed("replacement", step, node) for step in COMING}
+    assert burn_ins.tried == [node, node], "devices, and GPUs together"
+    return killed
 
 
 def test_a_run_that_is_done_again_leaves_the_new_machine_alone(steps: Steps) -> None:
@@ -209,7 +221,7 @@ def dead(steps: Steps) -> Iterator[str]:
     node = "gpu-11"
     said = steps.api.get(record("nodes-gpu-training"))["data"][node]
     expects(steps, "gpu-training", node, address=NOWHERE)
-    steps.deployment("default", "lost", node, tolerates=(GPU, "gen.internal/training"))
+    steps.deployment("default", "lost", node, tolerates=TRAINING)
     ran(steps, "lost")
     (pod,) = steps.api.items("/api/v1/namespaces/default/pods?labelSelector=one%3Dlost")
     mark = {"metadata": {"annotations": {"twin.test/stuck": "1"}}}
@@ -256,6 +268,54 @@ def test_a_dead_machine_is_forced_only_when_all_agree_that_it_is_off(steps: Step
     comes(steps, dead)
     assert OUT_OF_SERVICE not in [one["key"] for one in steps.node(dead)["spec"].get("taints") or ()]
     steps.good("replacement", "report", dead, **off)
+
+
+@pytest.fixture
+def broken(operator: Steps) -> Iterator[tuple[str, Ceph]]:
+    """A node with an OSD and pods of gangs, whose machine lost its power."""
+    steps, node = operator, "gpu-12"
+    said = steps.api.get(record("nodes-gpu-training"))["data"][node]
+    expects(steps, "gpu-training", node, osds=1, address=NOWHERE)
+    osds(steps, node, 3)
+    steps.deployment(ROOK, "rook-ceph-mon-a", node, app="rook-ceph-mon", tolerates=TRAINING)
+    with (
+        gangs(steps, "gpu-13", node) as found,
+        answering(steps, Ceph({3: Osd("aaa", node, groups=9), 8: Osd("ccc", "cpu-27", groups=30)})) as ceph,
+        silent(NOWHERE, 10250),
+    ):
+        mark = {"metadata": {"annotations": {"twin.test/stuck": "1"}}}
+        for pod in (pod for one in found for pod in one.pods() if pod["spec"]["nodeName"] == node):
+            steps.patch(f"/api/v1/namespaces/default/pods/{pod['metadata']['name']}", mark)
+        down(steps, node)
+        yield node, ceph
+    steps.undeploy(ROOK, "rook-ceph-osd-3")
+    steps.patch(record("nodes-gpu-training"), {"data": {node: said}})
+
+
+def test_a_dead_machine_with_gangs_and_an_osd_is_changed_though_killed_after_each_change(
+    operator: Steps, broken: tuple[str, Ceph]
+) -> None:
+    steps, (node, ceph) = operator, broken
+    off = {"OFF": "yes", "SILENT_SECONDS": "0", "ANSWER_PORT": "10250"}
+    killed = {step: steps.killed("replacement", step, node, **off) for step in LEAVING[: LEAVING.index("monitors")]}
+    # Two gangs stopped, then the taint; both queued again once their pods are gone; the OSD's daemon.
+    assert killed == {"preflight": 1, "cordon": 1, "fence": 3, "gangs": 2, "osds": 1, "evict": 0}
+    assert set(ceph.osds) == {8}
+    assert "rook-ceph-mon-a is still pinned" in steps.refused(
+        "replacement", "monitors", node, STORAGE_SECONDS="1", **off
+    )
+    steps.undeploy(ROOK, "rook-ceph-mon-a")
+    assert {step: steps.killed("replacement", step, node, **off) for step in ("monitors", "forget")} == {
+        "monitors": 0,
+        "forget": 1,
+    }
+    comes(steps, node)
+    waiting = steps.begin("replacement", "storage", node)
+    assert "is started anew: Rook looks for new disks" in waiting.line()
+    osds(steps, node, 3)
+    rest, _ = waiting.communicate(timeout=240)
+    assert (waiting.returncode, f"1 OSDs run on {node}" in rest) == (0, True), rest
+    assert "is another machine now" in steps.good("replacement", "report", node)
 
 
 def attach(steps: Steps, node: str) -> None:
@@ -316,8 +376,7 @@ def test_the_osds_of_a_machine_leave_ceph_before_it_does(operator: Steps) -> Non
             steps.good("replacement", step, node)
         comes(steps, node)
         waiting = steps.begin("replacement", "storage", node)
-        assert waiting.stdout
-        assert "is started anew: Rook looks for new disks" in waiting.stdout.readline()
+        assert "is started anew: Rook looks for new disks" in waiting.line()
         osds(steps, node, 3, 7)
         rest, _ = waiting.communicate(timeout=240)
         assert (waiting.returncode, "2 OSDs run on cpu-28" in rest) == (0, True), rest
@@ -388,8 +447,7 @@ def test_a_disk_of_ceph_is_changed_in_two_runs(operator: Steps) -> None:
         for step in ("preflight", "out", "purge"):
             steps.good("osd_replacement", step, node, DISK="new", **osd)
         waiting = steps.begin("osd_replacement", "storage", node, DISK="new", **osd)
-        assert waiting.stdout
-        assert "is started anew: Rook looks for new disks" in waiting.stdout.readline()
+        assert "is started anew: Rook looks for new disks" in waiting.line()
         osds(steps, node, 4)
         rest, _ = waiting.communicate(timeout=240)
         assert waiting.returncode == 0, rest
@@ -466,12 +524,11 @@ def test_jobs_that_ask_ceph_are_of_the_image_of_the_operator(operator: Steps) ->
     assert {*seen} == {OTHER}
 
 
-@pytest.mark.usefixtures("operator")
-def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
-    """After all others. What burn-ins and gangs take is asked for in test_twin_nodes.py, by the same code."""
-    found = unused(log, load("ml50"), REPLACEMENT, OSD_REPLACEMENT)
-    burn_in = {(REPLACEMENT, verb, "batch", "jobs", NAMESPACE) for verb in ("create", "delete", "get")}
-    gangs = {(REPLACEMENT, verb, "kueue.x-k8s.io", "workloads", "") for verb in ("get", "patch")}
-    # Jobs it asks for in any case: those of the burn-in, and of questions to Ceph.
-    parts = of_parts(REPLACEMENT) - {(REPLACEMENT, "get", "batch", "jobs", "")}
-    assert found == burn_in | gangs | parts | {(REPLACEMENT, "list", "", "pods", NAMESPACE)}
+def test_no_right_is_unused_and_none_is_missing(operator: Steps, log: Path) -> None:
+    """After all others."""
+    assert unused(operator, log, REPLACEMENT, OSD_REPLACEMENT) == set()
+
+
+def test_no_token_is_told(operator: Steps, log: Path) -> None:
+    """After all others."""
+    assert told_tokens(operator, log) == []

@@ -11,48 +11,47 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from auditing import asked
 from minioplayed import minio_answering
-from nodesteps import NODES, Steps, asked, audit_policy, of_parts, unused
+from nodesite import audited, told_tokens, unused
+from nodesteps import NODES, Steps
+from playedgangs import KINDS, running
 from reference import ROOT, load
 from upgradesite import ANSWERED, ASKED, NEW, OLD, SYSTEM, Machines, Object, Site, Watcher, ready
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.names import NAMESPACE, UPGRADE
-from generator.rehearsal.twin import plane as real
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
 POOL = "gpu-inference"
 """Three nodes, all of one rack."""
+SILENT = "gpu-02"
+"""The second of three that are upgraded at once, of a rack of five."""
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Write down what the steps ask of the API server."""
-    folder = tmp_path_factory.mktemp("audit")
-    (folder / "policy.yaml").write_text(audit_policy())
-    flags = [f"--audit-policy-file={folder}/policy.yaml", f"--audit-log-path={folder}/log", "--audit-log-mode=blocking"]
-    flags += ["--enable-admission-plugins=NodeRestriction", "--runtime-config=networking.k8s.io/v1beta1=true"]
-    plain = real._server
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(real, "_server", lambda *words: [*plain(*words), *flags])
-        yield folder / "log"
+    more = ("--enable-admission-plugins=NodeRestriction", "--runtime-config=networking.k8s.io/v1beta1=true")
+    with audited(tmp_path_factory.mktemp("audit"), *more) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
 def whole(log: Path) -> Iterator[Site]:
     from twin.fixtures import twin_of
 
-    assert log.parent.is_dir()
+    assert log.is_dir()
     with (
         tempfile.TemporaryDirectory(prefix="upgrade-", ignore_cleanup_errors=True) as name,
         contextlib.ExitStack() as stack,
     ):
         folder = Path(name)
         (folder / "scripts").mkdir()
-        twin = stack.enter_context(twin_of(ROOT, "ml50", folder))
+        twin = stack.enter_context(twin_of(ROOT, "ml50", folder, definitions=KINDS))
         steps = Steps(twin, folder / "scripts")
         steps.install(load("ml50"))
         steps.ceph("HEALTH_OK")
@@ -75,7 +74,7 @@ def steps(site: Site) -> Steps:
 
 
 def test_the_plan_tells_the_order_and_changes_nothing(steps: Steps, log: Path) -> None:
-    before = len(log.read_text().splitlines())
+    before = len([*asked(log)])
     said = steps.good("upgrade", "plan", AT_ONCE="3")
     assert f"to {NEW}: 50 of 50 nodes" in said
     order = [line.partition(". ")[2] for line in said.splitlines() if ": " in line and ". " in line.partition(": ")[0]]
@@ -87,8 +86,15 @@ def test_the_plan_tells_the_order_and_changes_nothing(steps: Steps, log: Path) -
     assert order[-1] == "pool nas, rack r14: nas-4"
     assert "registry.k8s.io/kube-apiserver:v1.35.3" in said
     assert "would be refused" not in said
-    changed = {one[1:5] for one in list(asked(log))[before:] if one[1] not in ("get", "list")}
-    assert changed == {(verb, "batch", "jobs", MINIO) for verb in ("create", "delete")}, "MinIO is asked by a Job"
+    made = {one[1:5] for one in [*asked(log)][before:] if one.verb not in ("get", "list")}
+    assert made == {(verb, "batch", "jobs", MINIO) for verb in ("create", "delete")}, "MinIO is asked by a Job"
+
+
+def test_the_plan_names_gangs_by_what_operators_make_of_jobs(steps: Steps) -> None:
+    with running(steps, "gpu-11", "gpu-12") as found:
+        names = ", ".join(sorted(f"default/{one.name}" for one in found))
+        said = steps.good("upgrade", "plan")
+        assert f"would stop whole and queue again, unless they end before: {names}" in said
 
 
 def test_what_must_not_begin_is_refused(site: Site, steps: Steps) -> None:
@@ -151,33 +157,83 @@ def test_a_node_that_another_operation_holds_is_told(steps: Steps) -> None:
     steps.good("upgrade", "gate", LEAVE="gpu-09")
 
 
-def test_fifty_nodes_are_upgraded_in_order_and_no_gang_is_halved(site: Site, steps: Steps) -> None:
-    two = steps.twin.leave("gpu-training", 2)
+def test_fifty_nodes_are_upgraded_though_one_never_comes_back_and_no_gang_is_halved(
+    site: Site, steps: Steps, log: Path
+) -> None:
+    four = steps.twin.leave("gpu-training", 4)
     vision = steps.twin.member("vision")
-    vision.prepare("train", pods=2)
-    assert vision.nodes("train") == {*two}
+    vision.prepare("train", pods=4)
+    assert vision.nodes("train") == {*four} >= {"gpu-01", SILENT, "gpu-03"}
     steps.twin.cordon()
     service(steps)
-    with Machines(steps) as machines, Watcher(steps, "vision", "served") as watcher:
+    with Machines(steps) as machines, Watcher(steps, "vision", "train", "served") as watcher:
         steps.good("upgrade", "control-plane", AT_ONCE="3", PATIENCE="600")
         assert site.versions() == {f"v{OLD}", f"v{NEW}"}
+        done = stopped(site, machines)
+        vision.runs("train", 4)
+        before = len([*asked(log)])
         steps.good("upgrade", "workers", AT_ONCE="3", PATIENCE="1500")
+        assert done.isdisjoint(changed(log, before)), "what has the version was touched again"
         assert "all have the version" in steps.good("upgrade", "report")
     assert site.versions() == {f"v{NEW}"}
     assert site.held() == set()
     ordered(machines)
-    assert watcher.mixed == []
-    assert len(watcher.seen) > 1, "the gang was moved at least once"
+    assert (watcher.mixed, watcher.halved) == ([], [])
+    assert len(watcher.whole) > 2, "the gang was moved before the failure, and after it"
     assert watcher.least >= 1, "the budget of a service was kept"
-    vision.runs("train", 2)
+    vision.runs("train", 4)
     assert not steps.api.get("/apis/batch/v1/namespaces/vision/jobs/train")["status"].get("failed")
     notes = [one["metadata"].get("annotations") or {} for one in site.api.items(NODES)]
     assert not [one for one in notes if {ASKED, ANSWERED} & one.keys()]
-    before = len(machines.asks)
+    asks = len(machines.asks)
     steps.good("upgrade", "workers")
-    assert len(machines.asks) == before, "a second run finds nothing to do"
+    assert len(machines.asks) == asks, "a run after it finds nothing to do"
     steps.twin.clean()
     steps.undeploy("default", "served")
+
+
+def stopped(site: Site, machines: Machines) -> set[str]:
+    """Let the machine of one node of a rack never come back: the run ends once the others of its step are whole, and
+    says why, and another one may begin when somebody has mended it. Return the nodes that were done.
+    """
+    steps = site.steps
+    machines.silent.add(SILENT)
+    said = steps.refused("upgrade", "workers", AT_ONCE="3", NODE_SECONDS="20", PATIENCE="1500")
+    assert f"{SILENT}: not as it must be after 20 s (nobody has done it, or not yet whole): kubelet is {OLD}" in said
+    assert f"{OLD}, Ready: the network or kubelet is not" in said
+    assert site.held() == {SILENT}, "what began with it was brought to its end"
+    done = {one.name for one in machines.asks} - {SILENT}
+    assert {"cp-1", "cpu-28", "gpu-15", "gpu-01", "gpu-03"} <= done, "what comes before it, and its own step"
+    assert done.isdisjoint({"gpu-04", "gpu-05", "nas-1"}), "the rest of its rack, and what comes after it"
+    assert {steps.node(name)["status"]["nodeInfo"]["kubeletVersion"] for name in done} == {f"v{NEW}"}
+    report = steps.good("upgrade", "report", STATUS="Failed")
+    assert f"{SILENT} is held, and takes no pods: kubelet is {OLD}" in report
+    assert f"kubernetes-upgrade to {NEW}: Failed, {len(done)} of 50 nodes" in report
+    assert "After mending, `gen workflow submit kubernetes-upgrade` goes on there" in report
+    assert f"{SILENT} is not Ready" in steps.refused("upgrade", "gate")
+    mend(site, SILENT)
+    steps.good("upgrade", "gate")
+    return done
+
+
+def changed(log: Path, before: int) -> set[str]:
+    """Return the nodes that upgrades changed since so much was asked."""
+    since = [*asked(log)][before:]
+    found = {one.name for one in since if (one.verb, one.resource) == ("patch", "nodes")}
+    assert SILENT in found, "the log tells what was changed"
+    return found
+
+
+def mend(site: Site, name: str) -> None:
+    """Let somebody have gone to a machine, and upgraded it by hand."""
+    site.steps.patch(f"{NODES}/{name}", {"metadata": {"annotations": {"twin.test/down": None}}})
+    site.steps.status(f"{NODES}/{name}", {"nodeInfo": {"kubeletVersion": f"v{NEW}"}})
+    site.api.wait("it is Ready", lambda: well(site.steps.node(name)))
+
+
+def well(node: Object) -> bool:
+    """Tell whether a node is Ready."""
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
 
 
 def ordered(machines: Machines) -> None:
@@ -217,40 +273,6 @@ def service(steps: Steps) -> None:
     steps.api.apply({**kind, "metadata": metadata, "spec": budget})
     at = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/served"
     steps.api.wait("it is served", lambda: (steps.api.get(at).get("status") or {}).get("currentHealthy") == 2)
-
-
-def test_a_node_that_does_not_come_back_stops_the_next_and_a_new_run_goes_on(site: Site, steps: Steps) -> None:
-    with Machines(steps) as machines:
-        steps.good("upgrade", "control-plane", PATIENCE="600")
-        machines.silent.add("gpu-13")
-        said = steps.refused("upgrade", "workers", POOLS=POOL, AT_ONCE="2", NODE_SECONDS="8")
-        assert "gpu-13: not as it must be after 8 s (nobody has done it, or not yet whole): kubelet is" in said
-        assert "1.34.6, Ready: the network or kubelet is not" in said
-        assert site.held() == {"gpu-13"}, "what began with it was brought to its end"
-        assert steps.node("gpu-14")["status"]["nodeInfo"]["kubeletVersion"] == f"v{NEW}"
-        assert "gpu-15" not in {one.name for one in machines.asks}
-        report = steps.good("upgrade", "report", STATUS="Failed", POOLS=POOL)
-        assert "gpu-13 is held, and takes no pods: kubelet is 1.34.6" in report
-        assert "to be done: gpu-13, gpu-15. After mending, `gen workflow submit kubernetes-upgrade` goes on" in report
-        assert "gpu-13 is not Ready" in steps.refused("upgrade", "gate", POOLS=POOL)
-        mend(site, "gpu-13")
-        steps.good("upgrade", "gate", POOLS=POOL)
-        steps.good("upgrade", "workers", POOLS=POOL, AT_ONCE="2")
-    assert site.held() == set()
-    assert {one.name for one in machines.asks if one.name.startswith("gpu-")} == {"gpu-13", "gpu-14", "gpu-15"}
-    assert [one.name for one in machines.asks].count("gpu-13") == 1, "what it was asked is still asked"
-
-
-def mend(site: Site, name: str) -> None:
-    """Let somebody have gone to a machine, and upgraded it by hand."""
-    site.steps.patch(f"{NODES}/{name}", {"metadata": {"annotations": {"twin.test/down": None}}})
-    site.steps.status(f"{NODES}/{name}", {"nodeInfo": {"kubeletVersion": f"v{NEW}"}})
-    site.api.wait("it is Ready", lambda: well(site.steps.node(name)))
-
-
-def well(node: Object) -> bool:
-    """Tell whether a node is Ready."""
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
 
 
 def test_workers_wait_for_the_control_plane(site: Site, steps: Steps) -> None:
@@ -354,11 +376,14 @@ def test_what_nobody_would_make_again_is_refused(steps: Steps) -> None:
     steps.api.request("DELETE", "/api/v1/namespaces/default/pods/bare?gracePeriodSeconds=0")
 
 
-@pytest.mark.usefixtures("whole")
-def test_no_right_is_unused_and_none_is_missing(log: Path) -> None:
+def test_no_right_is_unused_and_none_is_missing(whole: Site, log: Path) -> None:
     """After all others."""
-    asks_minio = {(UPGRADE, "get", "batch", "jobs", "")}
-    assert unused(log, load("ml50"), UPGRADE) == of_parts(UPGRADE) - asks_minio
+    assert unused(whole.steps, log, UPGRADE) == set()
+
+
+def test_no_token_is_told(whole: Site, log: Path) -> None:
+    """After all others."""
+    assert told_tokens(whole.steps, log) == []
 
 
 def test_a_step_may_not_touch_what_is_not_in_the_file(steps: Steps) -> None:

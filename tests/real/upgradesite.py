@@ -6,10 +6,10 @@ as its kubelet, with a kubelet's rights.
 """
 
 import json
-import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from beside import Beside
 from minioplayed import Minio
 from nodesteps import NODES, Steps
 
@@ -41,46 +41,17 @@ class Ask(NamedTuple):
     left: tuple[str, ...]
 
 
-def connection(steps: Steps) -> "ApiServer":
-    """Return a connection of its own: one is not for two threads."""
-    from apiserver import ApiServer
-
-    return ApiServer(steps.api.address.port, steps.api.address.certificate, steps.api.token)
-
-
-class Machines:
+class Machines(Beside):
     """All machines of the cluster. `silent` ones never come back, `sick` ones say that it failed."""
 
     def __init__(self, steps: Steps) -> None:
-        self.steps, self.api = steps, connection(steps)
+        super().__init__(steps)
         self.asks: list[Ask] = []
         self.silent: set[str] = set()
         self.sick: set[str] = set()
         self.answered: set[tuple[str, str]] = set()
-        self.over = threading.Event()
-        self.wrong: list[BaseException] = []
-        self.thread = threading.Thread(target=self.run, daemon=True)
 
-    def __enter__(self) -> Self:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self.thread.join(timeout=60)
-        self.api.connection.close()
-        assert not self.wrong, self.wrong
-
-    def run(self) -> None:
-        """Look at all nodes again and again."""
-        while not self.over.wait(0.2):
-            try:
-                self.look()
-            except BaseException as error:  # noqa: BLE001 - told by whoever ends it
-                self.wrong.append(error)
-                return
-
-    def look(self) -> None:
+    def once(self) -> None:
         """Do what is newly asked."""
         nodes = self.api.request("GET", NODES)[1]["items"]
         notes = {one["metadata"]["name"]: one["metadata"].get("annotations") or {} for one in nodes}
@@ -280,39 +251,73 @@ class Site:
         return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
 
 
-class Watcher:
-    """Who looks at a team's job and at a budget all the time, and remembers what must never be seen."""
+class Admission(NamedTuple):
+    """What tells one admission of a gang from another: its Workload as it was changed last, and since when it is let
+    in; and how many pods it has.
+    """
 
-    def __init__(self, steps: Steps, team: str, budget: str) -> None:
-        self.api, self.team, self.budget = connection(steps), team, budget
+    uid: str
+    generation: int
+    since: str
+    pods: int
+
+
+class Watcher(Beside):
+    """Who looks at a gang all the time, and at a budget where one is named, and remembers what must never be seen:
+    `mixed`, pods of two beginnings of the gang at the same time; `halved`, that it lacked a pod, or one was on its way
+    out, while its queue had it let in and it had been whole.
+    """
+
+    pause = 0.1
+
+    def __init__(self, steps: Steps, team: str, gang: str, budget: str = "") -> None:
+        super().__init__(steps)
+        self.team, self.gang, self.budget = team, gang, budget
         self.mixed: list[set[str]] = []
-        self.seen: list[frozenset[str]] = []
+        self.halved: list[set[str]] = []
+        self.admitted: dict[Admission, frozenset[str]] = {}
         self.least = 10**6
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self.run, daemon=True)
 
-    def __enter__(self) -> Self:
-        self.thread.start()
-        return self
+    @property
+    def whole(self) -> list[frozenset[str]]:
+        """The pods of each time when the gang was let in and seen whole."""
+        return [pods for admission, pods in self.admitted.items() if len(pods) == admission.pods]
 
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self.thread.join(timeout=60)
-        self.api.connection.close()
-
-    def run(self) -> None:
-        """Look again and again."""
-        while not self.over.wait(0.1):
-            pods = self.api.request("GET", f"/api/v1/namespaces/{self.team}/pods")[1]["items"]
-            alive = {one["metadata"]["uid"] for one in pods if one["status"].get("phase") in ("Pending", "Running")}
-            self.look(alive)
+    def once(self) -> None:
+        before = self.let_in()
+        pods = self.api.request("GET", f"/api/v1/namespaces/{self.team}/pods")[1]["items"]
+        mine = [one for one in pods if one["metadata"]["name"].startswith(f"{self.gang}-")]
+        alive = [one for one in mine if one["status"].get("phase") in ("Pending", "Running")]
+        self.look({one["metadata"]["uid"] for one in alive})
+        if before and before == self.let_in():  # so it was, too, when the pods were read
+            staying = (one["metadata"] for one in alive if "deletionTimestamp" not in one["metadata"])
+            self.look_whole(before, frozenset(one["uid"] for one in staying))
+        if self.budget:
             at = f"/apis/policy/v1/namespaces/default/poddisruptionbudgets/{self.budget}"
             self.least = min(self.least, self.api.request("GET", at)[1]["status"]["currentHealthy"])
 
+    def let_in(self) -> Admission | None:
+        """Return by which admission the gang is let in now; None where it is not, or its queue takes it back."""
+        at = f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{self.team}/workloads"
+        for one in self.api.request("GET", at)[1]["items"]:
+            metadata, spec = one["metadata"], one["spec"]
+            told = {each["type"]: each for each in (one.get("status") or {}).get("conditions") or ()}
+            states = [told.get(name, {}).get("status") for name in ("Admitted", "Evicted")]
+            owners = [owner["name"] for owner in metadata.get("ownerReferences", ())]
+            if self.gang in owners and spec["active"] and states[0] == "True" != states[1]:
+                count = sum(each["count"] for each in spec["podSets"])
+                since = told["Admitted"]["lastTransitionTime"]
+                return Admission(metadata["uid"], metadata["generation"], since, count)
+        return None
+
     def look(self, alive: set[str]) -> None:
         """Remember pods that are there at the same time; a gang whose member was replaced alone is mixed."""
-        whole = [one for one in self.seen if one & alive]
-        if any(not alive <= one for one in whole if len(one) > 1):
+        if any(one & alive and not alive <= one for one in self.whole):
             self.mixed.append(alive)
-        if len(alive) > 1 and not whole:
-            self.seen.append(frozenset(alive))
+
+    def look_whole(self, admission: Admission, stay: frozenset[str]) -> None:
+        """Remember the gang of an admission once it is whole; one that lacks any of its pods from then on is halved."""
+        if self.admitted.setdefault(admission, stay) <= stay:
+            self.admitted[admission] = stay
+        elif len(self.admitted[admission]) == admission.pods:
+            self.halved.append({*stay})

@@ -94,6 +94,7 @@ class Twin:
         for team in self.teams:
             self._delete(f"/api/v1/namespaces/{team}/pods")
             self._delete(f"/api/v1/namespaces/{team}/configmaps")  # programs of jobs; the cluster's CA comes again
+            self._delete(f"/api/v1/namespaces/{team}/services")
             # The garbage collector would do it, too, but looks for new kinds only every 30 s.
             self._delete(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{team}/workloads")
         for team in self.teams:
