@@ -6,7 +6,6 @@ import hmac
 import io
 import os
 import shutil
-import socket
 import ssl
 import subprocess
 import tarfile
@@ -17,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from ports import free_port
 
 ROOT_USER, ROOT_PASSWORD = "administrator", "only-for-this-test"
 
@@ -37,10 +37,7 @@ class Server:
         self.folder, self.certificates = folder, certificates
         key = f"minio-kms:{base64.b64encode(bytes(32)).decode()}"
         self.more = {"MINIO_KMS_SECRET_KEY": key, "MINIO_KMS_AUTO_ENCRYPTION": "on"} if encrypts else {}
-        with socket.socket() as free, socket.socket() as console:
-            free.bind(("127.0.0.1", 0))
-            console.bind(("127.0.0.1", 0))
-            self.address, self.console = (f"127.0.0.1:{s.getsockname()[1]}" for s in (free, console))
+        self.address, self.console = (f"127.0.0.1:{free_port()}" for _ in range(2))
         self.url = f"http{'s' if certificates else ''}://{self.address}"
         self.start()
 
@@ -68,13 +65,13 @@ class Server:
         self.process.wait()
 
 
-def certificates(folder: Path) -> Path:
-    """A CA and a server certificate for 127.0.0.1, as MinIO and mc want them on disk."""
+def certificates(folder: Path, names: str = "IP:127.0.0.1") -> Path:
+    """A CA and a server certificate for names in the words of openssl, as MinIO and mc want them on disk."""
     (folder / "CAs").mkdir(parents=True)
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
     ca = ["-subj", "/CN=test-ca", "-keyout", "ca.key", "-out", "CAs/ca.crt"]
     leaf = ["-subj", "/CN=minio", "-keyout", "private.key", "-out", "public.crt"]
-    signed = ["-CA", "CAs/ca.crt", "-CAkey", "ca.key", "-addext", "subjectAltName=IP:127.0.0.1"]
+    signed = ["-CA", "CAs/ca.crt", "-CAkey", "ca.key", "-addext", f"subjectAltName={names}"]
     signed += ["-addext", "basicConstraints=critical,CA:FALSE"]
     for more in (ca, leaf + signed):
         subprocess.run([program("openssl"), "req", "-x509", *curve, *more], cwd=folder, check=True, capture_output=True)

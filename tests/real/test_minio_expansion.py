@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from miniopods import PODS
 from msgspec import structs
-from nodesite import audited, control_plane
-from nodesteps import NODES, unused
+from nodesite import audited, control_plane, told_tokens, unused
+from nodesteps import NODES
 from reference import load
 from test_minio_drives import DRIVES, ROOT, SERVERS, Store, few_drives
-from test_minio_replacement import PODS, Site
+from test_minio_replacement import Site
 
 from generator.components.common import OBJECTS
 from generator.components.minio import minio
@@ -109,10 +110,9 @@ def pools_of(pod: dict[str, Any]) -> int:
 def grown(cluster: Cluster) -> Cluster:
     """Return the cluster with a second server pool, on nodes that had another use."""
     assert cluster.storage.objects
-    nas = next(machine.hardware for machine in cluster.machines if machine.name == OLD[0])
-    machines = [
-        structs.replace(one, pool="nas-2", hardware=nas) if one.name in NEW else one for one in cluster.machines
-    ]
+    nas = next(one for one in cluster.machines if one.name == OLD[0])
+    like = {"pool": "nas-2", "hardware": nas.hardware, "taints": nas.taints}
+    machines = [structs.replace(one, **like) if one.name in NEW else one for one in cluster.machines]
     objects = structs.replace(cluster.storage.objects, expansions=("nas-2",))
     storage = structs.replace(cluster.storage, objects=objects)
     return structs.replace(cluster, machines=tuple(machines), storage=storage)
@@ -229,4 +229,9 @@ def test_all_servers_start_anew_with_both_pools_though_the_run_is_killed_after_e
 
 def test_no_right_is_unused_and_none_is_missing(joined: Growing) -> None:
     """After all others."""
-    assert unused(joined.log, load("ml50"), MINIO_EXPANSION) == set()
+    assert unused(joined.steps, joined.log, MINIO_EXPANSION) == set()
+
+
+def test_no_key_and_no_token_is_told(joined: Growing) -> None:
+    """After all others."""
+    assert told_tokens(joined.steps, joined.log, ROOT["MINIO_ROOT_PASSWORD"]) == []

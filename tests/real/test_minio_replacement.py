@@ -2,85 +2,58 @@
 four real MinIO servers, asked by the Jobs' own script with the real client. Only what kubelet does is played.
 """
 
-import contextlib
 import json
 import re
 import shutil
 import subprocess
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nodesite import audited, control_plane
-from nodesteps import Steps, unused
+from miniopods import PODS, Pods
+from nodesite import audited, control_plane, told_tokens, unused
+from nodesteps import Steps
 from reference import load
-from test_minio_drives import DRIVES, PATIENCE, SERVERS, Store, few_drives, objects
+from test_minio_drives import DRIVES, PATIENCE, ROOT, SERVERS, Store, few_drives, objects
 
-from generator.components.minio.layout import NAMESPACE
 from generator.components.minio.settings import setup_job
 from generator.components.node_operations.names import DRIVE_REPLACEMENT
-from generator.process import Program, background, stop
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
-PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 ASKING = f"{PODS}?labelSelector=app.kubernetes.io%2Fname%3Dask-minio"
 NODE, SERVER = "nas-2", 1
 OBJECTS = [f"object-{number}" for number in range(40)]
 """Enough that each drive holds a part of some."""
 
 
-class Site:
+class Site(Pods):
     """A cluster with MinIO's pods, and the servers that run in them."""
 
     def __init__(self, steps: Steps, store: Store, log: Path) -> None:
-        self.steps, self.store, self.log = steps, store, log
-        self.stack = contextlib.ExitStack()
-        self.programs: dict[int, Program] = {}
-        self.uids: dict[int, str] = {}
-        self.pods = {number: f"minio-{number}" for number in range(SERVERS)}
-        self.ends = threading.Event()
+        super().__init__(steps, SERVERS)
+        self.store, self.log = store, log
         self.secrets = store.folder / "secrets"
         (self.secrets / "root").mkdir(parents=True)
         (self.secrets / "ca.crt").touch()
         (self.secrets / "root/rootUser").write_text("rootuser")
         (self.secrets / "root/rootPassword").write_text("rootpassword")
 
-    @contextlib.contextmanager
-    def playing(self) -> Iterator["Site"]:
-        """Play kubelets as long as the block, and end all servers after it."""
-        with self.stack, self.steps.beside() as own:
-            player = threading.Thread(target=self.play, args=(own,))
-            player.start()
-            try:
-                yield self
-            finally:
-                self.ends.set()
-                player.join()
+    def look(self, own: Steps) -> None:
+        """Run a server for each new pod, and end the pods that ask."""
+        super().look(own)
+        for pod in own.api.items(ASKING):
+            if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
+                self.answer(own, pod)
 
-    def play(self, own: Steps) -> None:
-        """Do what kubelet does: run a server for each new pod, and end the pods that ask."""
-        while not self.ends.is_set():
-            for number, name in self.pods.items():
-                pod = own.api.get(f"{PODS}/{name}")
-                if pod and pod["spec"].get("nodeName") and self.uids.get(number) != pod["metadata"]["uid"]:
-                    self.start(number, pod)
-            for pod in own.api.items(ASKING):
-                if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
-                    self.answer(own, pod)
-            time.sleep(0.2)
+    def own(self, number: int) -> Path:
+        return self.store.own(number)
 
-    def start(self, number: int, pod: dict[str, Any]) -> None:
-        if number in self.programs:
-            stop(self.programs[number])
-        self.uids[number] = pod["metadata"]["uid"]
-        command = self.command(number, pod)
-        self.programs[number] = self.stack.enter_context(background(self.store.own(number), command))
+    def ready(self) -> bool:
+        return self.store.ready(PATIENCE)
 
     def command(self, number: int, _pod: dict[str, Any]) -> list[str]:
         """Return what runs the server of a pod."""
@@ -170,6 +143,9 @@ def test_what_is_no_drive_is_refused(full: Site) -> None:
     assert "sdb is no number of a drive: the first one of nas-2 is 0" in full.refused("preflight", drive="sdb")
     assert "nas-2 has 2 drives of MinIO, and none with the number 7" in full.refused("preflight", drive="7")
     assert "cpu-01 has no drives of MinIO" in full.refused("preflight", node="cpu-01")
+    for node in (NODE, "cpu-01"):
+        report = full.steps.good("drive_replacement", "report", node, DRIVE="0", STATUS="Failed")
+        assert report.strip().endswith("nothing was changed"), "a server that was left alone is not to be stopped"
 
 
 def test_a_new_drive_heals_and_alone_gives_back_every_object(full: Site) -> None:
@@ -189,7 +165,7 @@ def test_a_new_drive_heals_and_alone_gives_back_every_object(full: Site) -> None
     assert full.uids[SERVER] == uid, "a run that is done again stops nothing"
     full.do("report")
     # Half of the drives are needed for each object: without two servers, the new drive is one of them.
-    with without(full, 2, 3):
+    with full.without(2, 3):
         assert [name for name in OBJECTS if not full.reads(name, through=0)] == []
     shutil.rmtree(former)
 
@@ -236,18 +212,6 @@ def runs(site: Site) -> None:
     site.steps.api.wait("all drives are good", lambda: states(site) == {"ok"})
 
 
-@contextlib.contextmanager
-def without(site: Site, *numbers: int) -> Iterator[None]:
-    """Stop servers as long as the block."""
-    for number in numbers:
-        stop(site.programs[number])
-    yield
-    for number in numbers:
-        site.programs.pop(number)
-        site.start(number, site.steps.api.get(f"{PODS}/{site.pods[number]}"))
-    assert site.store.ready(PATIENCE)
-
-
 def test_while_another_drive_is_bad_none_is_changed(full: Site) -> None:
     other = full.store.place("export-1", 2)
     away = other.rename(full.store.folder / "away")
@@ -281,4 +245,9 @@ def test_a_drive_of_another_place_is_not_taken(full: Site) -> None:
 
 def test_no_right_is_unused_and_none_is_missing(full: Site) -> None:
     """After all others."""
-    assert unused(full.log, load("ml50"), DRIVE_REPLACEMENT) == set()
+    assert unused(full.steps, full.log, DRIVE_REPLACEMENT) == set()
+
+
+def test_no_key_and_no_token_is_told(full: Site) -> None:
+    """After all others."""
+    assert told_tokens(full.steps, full.log, ROOT["MINIO_ROOT_PASSWORD"]) == []
