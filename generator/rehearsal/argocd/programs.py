@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from generator.components.argo_cd.access import NAMESPACE
 from generator.errors import UsageError
@@ -22,11 +23,18 @@ NOT_HERE = {"redis.server", "server.insecure"}
 """Keys about programs that are not run, or are reached in another way."""
 
 
+class Measured(NamedTuple):
+    """The ports on loopback at which the repository server and the application controller tell their metrics."""
+
+    server: int
+    controller: int
+
+
 @contextlib.contextmanager
-def argo_cd(api: Plane, resync: int = 30) -> Iterator[None]:
+def argo_cd(api: Plane, resync: int = 30) -> Iterator[Measured]:
     """Run Redis, the repository server and the application controller, which compares each Application again after
-    `resync` seconds even if nothing happened. Raises UsageError where a program or what they need of the cluster is
-    missing.
+    `resync` seconds even if nothing happened; yields where they tell their metrics. Raises UsageError where a program
+    or what they need of the cluster is missing.
     """
     store, server, measured, ours = free_ports(4)
     folder = api.address.folder
@@ -35,7 +43,7 @@ def argo_cd(api: Plane, resync: int = 30) -> Iterator[None]:
         start(running(folder / "redis", _redis(store), lambda: listens(store)))
         start(_part(api, "repo-server", _repo_server(server, measured, store), server))
         start(_part(api, "application-controller", _controller(api, server, store, ours, resync), ours))
-        yield
+        yield Measured(measured, ours)
 
 
 def _redis(port: int) -> list[str]:

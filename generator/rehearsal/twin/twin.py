@@ -92,7 +92,7 @@ class Twin:
         """The components whose programs run."""
         return set(self._stacks)
 
-    def also(self, program: contextlib.AbstractContextManager[None]) -> None:
+    def also(self, program: contextlib.AbstractContextManager[object]) -> None:
         """Have something else run, until all programs end."""
         self._others.enter_context(program)
 

@@ -22,6 +22,7 @@ from argocd.programs import argo_cd
 from argocd.repository import Repository
 from generator.components.argo_cd.access import NAMESPACE
 from generator.components.argo_cd.settings import application_health
+from generator.rehearsal.argocd.programs import Measured
 
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "cluster.yaml"
@@ -40,8 +41,8 @@ STARTS_FROM = (
 class Installation:
     """A cluster whose root Application was just applied, and what was seen since."""
 
-    def __init__(self, argo: Argo, stack: contextlib.ExitStack) -> None:
-        self.argo, self.stack = argo, stack
+    def __init__(self, argo: Argo, stack: contextlib.ExitStack, measured: Measured) -> None:
+        self.argo, self.stack, self.measured = argo, stack, measured
         self.waves: dict[str, int] = {}
         self.too_early: list[str] = []
         self.kueue = False
@@ -165,9 +166,9 @@ def installing(cluster: str, text: str, **impatience: int) -> Iterator[Installat
         for one in definitions(wanted(repository.written)):
             if api.get(api.path(one, named=True)) is None:
                 api.apply(one)
-        stack.enter_context(argo_cd(api))
+        measured = stack.enter_context(argo_cd(api))
         begin(api, repository)
-        yield Installation(Argo(api, repository), stack)
+        yield Installation(Argo(api, repository), stack, measured)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from twin.plane import Plane
 from generator.rehearsal.argocd import programs as real
 
 
-def argo_cd(api: Plane, resync: int = 30) -> contextlib.AbstractContextManager[None]:
+def argo_cd(api: Plane, resync: int = 30) -> contextlib.AbstractContextManager[real.Measured]:
     """Run Argo CD; skips the test where it is not built."""
     programs(*real.PROGRAMS)
     return real.argo_cd(api.real, resync)
