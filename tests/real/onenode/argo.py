@@ -16,8 +16,8 @@ from generator.components.minio.settings import CLIENT_IMAGE
 from generator.components.workflows.backup import COMPARER
 from generator.model.cluster import Cluster
 from generator.rehearsal.twin.running import running
+from onenode.images import Files, image
 from onenode.images import files as files_of
-from onenode.images import image
 from onenode.node import Node
 
 EXECUTOR = "localhost/argoexec:v4.0.2"
@@ -25,8 +25,8 @@ CLIENT = "localhost/mc:1"
 STARTED = "Starting Workflow Controller"
 """What it logs. The port of its health is fixed in the program: another one of this machine may have it."""
 COREUTILS = (
-    "bash", "cat", "cut", "date", "head", "join", "md5sum", "mkdir", "mv", "sha256sum", "shuf", "sleep", "sort",
-    "split", "stat", "tail", "timeout", "wc",
+    "bash", "cat", "cut", "date", "dd", "head", "id", "join", "md5sum", "mkdir", "mv", "rm", "sha256sum", "shuf",
+    "sleep", "sort", "split", "stat", "sync", "tail", "timeout", "tr", "wc",
 )  # fmt: skip
 """All that scripts in MinIO's client image may use beside `mc`."""
 BUSYBOX = ("awk", "cut", "date", "grep", "head", "mkdir", "sed", "sh", "sort", "tail", "tr", "uniq", "wc")
@@ -34,18 +34,31 @@ BUSYBOX = ("awk", "cut", "date", "grep", "head", "mkdir", "sed", "sh", "sort", "
 
 
 @contextlib.contextmanager
-def argo(api: Plane, node: Node, cluster: Cluster, metrics: int = 0, *, host: bool = True) -> Iterator[None]:
+def argo(  # noqa: PLR0913 - who is there, and what of it is otherwise
+    api: Plane, node: Node, cluster: Cluster, metrics: int = 0, *, host: bool = True, limits: bool = True
+) -> Iterator[None]:
     """Run workflows until the block ends; their metrics are at the port `metrics` where there is one. Without `host`
     their pods do not ask for the machine's network, which no restricted namespace lets them, and have it all the same.
+    Without `limits` any number runs at once: of runs that are deleted early the controller counts some for ever.
     """
-    controller, executor, mc = programs("workflow-controller", "argoexec", "mc")
+    controller, executor = programs("workflow-controller", "argoexec")
     node.load(image(node.folder / "argoexec.tar", EXECUTOR, {"/bin/argoexec": Path(executor)}, Env=["PATH=/bin"]))
-    tools = files_of(Path("/usr/bin") / name for name in COREUTILS)
-    tools |= {"/usr/bin/mc": Path(mc), "/etc/ssl/openssl.cnf": b""}
-    node.load(image(node.folder / "client.tar", CLIENT, tools, Env=["PATH=/usr/bin"]), *references(CLIENT_IMAGE))
-    install(api, cluster, metrics, host=host)
+    load_client(node, client())
+    install(api, cluster, metrics, host=host, limits=limits)
     with controller_as(api, controller, api.address.kubeconfig("admin")):
         yield
+
+
+def client() -> Files:
+    """Return what the image of MinIO's client holds, whose shell is bash."""
+    (mc,) = programs("mc")
+    held = files_of(Path("/usr/bin") / name for name in COREUTILS)
+    return held | {"/usr/bin/sh": Path("/usr/bin/bash"), "/usr/bin/mc": Path(mc), "/etc/ssl/openssl.cnf": b""}
+
+
+def load_client(node: Node, held: Files) -> None:
+    """Give the node this as the image of MinIO's client."""
+    node.load(image(node.folder / "client.tar", CLIENT, held, Env=["PATH=/usr/bin"]), *references(CLIENT_IMAGE))
 
 
 def comparer(node: Node) -> None:
@@ -93,9 +106,9 @@ def references(name: str) -> list[str]:
     return [tagged, f"{tagged.rpartition(':')[0]}@{digest}", name] if digest else [name]
 
 
-def install(api: Plane, cluster: Cluster, metrics: int = 0, *, host: bool = True) -> None:
+def install(api: Plane, cluster: Cluster, metrics: int = 0, *, host: bool = True, limits: bool = True) -> None:
     """Apply the definitions of upstream and the configuration of gen. Only what a machine without a pod network needs
-    is said otherwise, where pods really run on the `host`.
+    is said otherwise, where pods really run on the `host`, and without `limits` how many workflows run at once.
     """
     files = sorted((SHARED / "argo-workflows" / "v4.0.2" / "crds").iterdir())
     definitions = [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in files]
@@ -109,6 +122,8 @@ def install(api: Plane, cluster: Cluster, metrics: int = 0, *, host: bool = True
     data = dict(patch.operations[0]["value"])
     executor, defaults = json.loads(data["executor"]), json.loads(data["workflowDefaults"])
     data["executor"] = json.dumps(executor | {"image": EXECUTOR})
+    if not limits:
+        del data["parallelism"], data["namespaceParallelism"]
     if host:
         data["workflowDefaults"] = json.dumps({"spec": defaults["spec"] | {"hostNetwork": True}})
     told = json.loads(data["metricsConfig"]) | {"port": metrics}
