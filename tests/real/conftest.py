@@ -1,5 +1,5 @@
-"""What tests of `gen vendor` begin with: repositories of one and of two clusters, and a server with charts. And a
-cluster with operations that two files share, for it takes a minute to begin.
+"""What tests of `gen vendor` begin with: repositories of one and of two clusters, and a server with charts. And
+clusters with operations that two files share, for they take a minute to begin.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from chartworld import World
 
 if TYPE_CHECKING:
     from livesite import Site
+    from onenode.site import Site as Backups
 
 
 @pytest.fixture
@@ -36,4 +37,12 @@ def site() -> Iterator["Site"]:
     from livesite import live_site
 
     with live_site() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def backups() -> Iterator["Backups"]:
+    from onenode.backups import serving_backups
+
+    with serving_backups() as made:
         yield made

@@ -7,12 +7,12 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from auditing import audited
 from nodesteps import OPERATIONS, Machines, Steps
-from onenode.site import Gen, await_template, lighter, run_of, shown
+from onenode.site import Gen, await_template, every, lighter, run_of, shown
 from reference import ROOT, load
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -23,6 +23,7 @@ from generator.live.identity import record
 
 if TYPE_CHECKING:
     from cephserved import Served
+    from onenode.node import Node
 
 BESIDE = "gpu-14"
 """A node that has joined, and takes pods."""
@@ -33,19 +34,19 @@ PATIENCE = 400.0
 class Site(Gen):
     """The cluster with the operations, and machines that can join it."""
 
-    def __init__(self, api: Any, folder: Path, steps: Steps, ceph: "Served") -> None:
-        super().__init__(api, folder)
-        self.steps, self.ceph = steps, ceph
+    def __init__(self, real: "Node", steps: Steps, ceph: "Served") -> None:
+        super().__init__(steps.api, real.folder)
+        self.real, self.steps, self.ceph = real, steps, ceph
 
-    def begin(self, operation: str, node: str, *words: str) -> str:
-        """Submit an operation on a node; the name of its run."""
-        done = self.gen("submit", operation, "-p", f"node={node}", *words)
+    def begin(self, operation: str, node: str = "", *words: str) -> str:
+        """Submit an operation, on a node where it has one; the name of its run."""
+        done = self.gen("submit", operation, *(["-p", f"node={node}"] if node else ()), *words)
         assert done.returncode == 0, done.stderr
         return run_of(done)
 
     def step(self, run: str, name: str) -> str:
         """Return the phase of a run's step."""
-        return next((one["phase"] for one in _all(shown(self, run)["steps"]) if one["name"] == name), "")
+        return next((one["phase"] for one in every(shown(self, run)["steps"]) if one["name"] == name), "")
 
     def reaches(self, run: str, step: str) -> None:
         """Wait until a step runs, and has said something."""
@@ -88,12 +89,6 @@ class Site(Gen):
             assert self.said(run).count(f"FAILED: {words}") == 1, self.said(run)
 
 
-def _all(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for one in steps:
-        yield one
-        yield from _all(one["steps"])
-
-
 @contextlib.contextmanager
 def live_site() -> Iterator[Site]:
     """Run the cluster until the block ends."""
@@ -133,4 +128,4 @@ def live_site() -> Iterator[Site]:
         for one in templates:
             api.apply(lighter(json.loads(json.dumps(one))))
         await_template(api, NAMESPACE, templates[-1]["metadata"]["name"])
-        yield Site(api, folder, steps, ceph)
+        yield Site(real, steps, ceph)

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import hashlib
 import json
 import re
 import subprocess
@@ -47,6 +48,8 @@ class Site(Gen):
     def __init__(self, api: "Plane", source: Server, target: Server, folder: Path) -> None:
         super().__init__(api, folder)
         self.source, self.target = source, target
+        self.others: dict[str, str] = {}
+        """Where further servers answer, by what the client calls them."""
         self.secrets: set[str] = set()
         """What Secrets hold that nobody may know; an access key is but a name."""
 
@@ -57,14 +60,31 @@ class Site(Gen):
         return self.gen("submit", "backup-datasets", *given, *words, *(["--watch"] if watch else []))
 
     def mc(self, *words: str, text: str | None = None) -> str:
-        """Run MinIO's client as the root user of both ends."""
-        hosts = {
-            f"MC_HOST_{name}": server.url.replace("://", f"://{ROOT_USER}:{ROOT_PASSWORD}@")
-            for name, server in (("source", self.source), ("target", self.target))
-        }
-        env = {**hosts, "MC_CONFIG_DIR": str(self.folder / "mc"), "HOME": str(self.folder)}
-        command = [program("mc"), "--insecure", *words]
+        """Run MinIO's client as the root user of all servers."""
+        command, env = self.client(*words)
         return subprocess.run(command, env=env, input=text, capture_output=True, text=True, check=True).stdout
+
+    def client(self, *words: str) -> tuple[list[str], dict[str, str]]:
+        """Return the command that runs MinIO's client so, and its environment."""
+        servers = {"source": self.source.url, "target": self.target.url, **self.others}
+        login = f"://{ROOT_USER}:{ROOT_PASSWORD}@"
+        hosts = {f"MC_HOST_{name}": url.replace("://", login) for name, url in servers.items()}
+        env = {**hosts, "MC_CONFIG_DIR": str(self.folder / "mc"), "HOME": str(self.folder)}
+        return [program("mc"), "--insecure", *words], env
+
+    def digest(self, place: str) -> str:
+        """Return the SHA-256 of an object, however large."""
+        command, env = self.client("cat", place)
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as process:
+            assert process.stdout
+            found = hashlib.file_digest(process.stdout, "sha256").hexdigest()  # type: ignore[arg-type]
+        assert process.returncode == 0, place
+        return found
+
+    def listed(self, bucket: str) -> dict[str, tuple[int, str]]:
+        """Return the size and the ETag of each object of a bucket, but for records of backups, by its key."""
+        found = map(json.loads, self.mc("--json", "ls", "--recursive", bucket).splitlines())
+        return {one["key"]: (one["size"], one["etag"]) for one in found if not one["key"].startswith("_gen/")}
 
     def at_its_ends(self, one: "Object") -> "Object":
         """Let what is rendered find both servers, and ask for less of the machine, which has two processors."""
@@ -142,3 +162,21 @@ def run_of(done: "subprocess.CompletedProcess[str]") -> str:
 def shown(site: Gen, name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(site.gen("show", name, "--output", "json").stdout)
     return found
+
+
+def every(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield steps of a run with those within them, as tries are within what is tried."""
+    for one in steps:
+        yield one
+        yield from every(one["steps"])
+
+
+def words(**given: str) -> list[str]:
+    """Return parameters as `gen workflow submit` takes them."""
+    return [word for name, value in given.items() for word in ("-p", f"{name.replace('_', '-')}={value}")]
+
+
+def good(done: "subprocess.CompletedProcess[str]") -> str:
+    """Return the name of a run that succeeded."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    return run_of(done)
