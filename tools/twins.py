@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Run the tests on twins, the longest first, four groups of files at once. What fails is tried once more, alone:
+"""Run the tests on twins, the longest first, three groups of files at once. What fails is tried once more, alone:
 these tests wait for a dozen programs that share the machine, and a fault fails twice.
 
 Run as `python tools/twins.py [--seconds N] [--beside PID]`. With N, a group is begun only where it should end within so
 many seconds from now, with time left to try again what failed, and none runs much longer; the others are named as LEFT
-OUT, which is no failure: other commits begin with them. While process PID runs (other tests), only two groups do. Files
-of one group share their servers. Coverage is added to what is there.
+OUT, which is no failure: other commits begin with them. While process PID runs (other tests), only one group does.
+Files of one group share their servers.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from threading import Lock
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-AT_ONCE = 4
-BESIDE = 2
+AT_ONCE = 3
+BESIDE = 1
 """Groups at once while other tests run."""
 AGAIN = 300.0
 """Seconds before the limit that are kept for what fails: tried again it needs a quiet machine, not luck."""
@@ -49,33 +49,35 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group(860, ("test_live_workflows",)),
-    Group(780, ("test_live_disks", "test_live_nodes")),
+    Group(800, ("test_live_disks", "test_live_nodes")),
+    Group(700, ("test_live_backups", "test_live_exports")),
     Group(600, ("test_live_sync",)),
     Group(530, ("test_rehearse_argocd",)),
     Group(600, ("test_whole",), late=True),
+    Group(500, ("test_live_drives",)),
     Group(480, ("test_twin", "test_twin_attacks", "test_twin_metrics", "test_twin_without_kueue")),
+    Group(480, ("test_twin_frameworks",)),
     Group(420, ("test_live_bootstrap",)),
     Group(420, ("test_fleet_pods",)),
-    Group(400, ("test_twin_frameworks",)),
     Group(390, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
+    Group(360, ("test_twin_replacement",)),
+    Group(330, ("test_twin_upgrade",)),
     Group(300, ("test_rehearse",)),
     Group(300, ("test_live_status", "test_live_files")),
     Group(300, ("test_twin_nodes",)),
-    Group(300, ("test_twin_upgrade",)),
     Group(300, ("test_simulate",)),
     Group(260, ("test_live_reports",)),
     Group(250, ("test_live_volumes",)),
-    Group(240, ("test_argocd", "test_argocd_lua")),
+    Group(240, ("test_argocd", "test_argocd_lua", "test_argocd_metrics")),
     Group(240, ("test_twin_fair",)),
     Group(240, ("test_twin_mig",)),
     Group(240, ("test_twin_a30",)),
     Group(240, ("test_live_bootstrap_argocd",)),
     Group(240, ("test_twin_pipelines",)),
     Group(240, ("test_twin_maintenance",)),
-    Group(240, ("test_twin_replacement",)),
+    Group(240, ("test_twin_drivers",)),
     Group(240, ("test_live_benchmarks",)),
     Group(240, ("test_live_zabbix",)),
-    Group(220, ("test_twin_drivers",)),
     Group(180, ("test_twin_turns",)),
     Group(180, ("test_minio_replacement",)),
     Group(160, ("test_rehearse_reference",)),
@@ -166,13 +168,12 @@ def outcomes(waiting: list[Group], clock: Clock, folder: Path, beside: int | Non
 def pytest(group: Group, clock: Clock, folder: Path, *more: str) -> int | None:
     """Run a group's tests and print all that they said. Returns pytest's exit code, None where it was ended."""
     mark = group.files[0]
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "twin", "--durations=10", "--durations-min=5", "--cov"]
-    command += ["--cov-report=", "-o", f"cache_dir={folder / mark}", *more]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "twin", "--durations=10", "--durations-min=5"]
+    command += ["-o", f"cache_dir={folder / mark}", *more]
     command += [f"tests/real/{name}.py" for name in group.files]
-    env = {**os.environ, "COVERAGE_FILE": str(folder / f".coverage.{mark}{'.again' if more else ''}")}
     begun = time.monotonic()
     with (folder / f"{mark}.log").open("w+") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
         code = _ended(process, clock)
         log.seek(0)
         sys.stdout.write(f"{log.read()}twins: {group.name} took {time.monotonic() - begun:.0f} s\n")
@@ -210,8 +211,6 @@ def main(seconds: float, beside: int | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="gen-twins-") as name:
         ended = list(outcomes(waiting, clock, Path(name), beside))
         failed = failed_again([each.group for each in ended if each.code], clock, Path(name))
-        combine = [sys.executable, "-m", "coverage", "combine", "--append", "--quiet", name]
-        subprocess.run(combine, cwd=ROOT, check=False)
     for group in [*waiting, *(each.group for each in ended if each.code is None)]:
         sys.stdout.write(f"twins: LEFT OUT, no time is left for it: {group.name}\n")
     for group in failed:
