@@ -1,119 +1,29 @@
 """Operations as rendered, run by the real workflow controller in real pods, and driven by `gen workflow`."""
 
-import contextlib
-import hashlib
 import json
 import re
-import tempfile
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
-from auditing import audited, betrayed, stored, unused, written
-from minioserver import ROOT_PASSWORD, ROOT_USER, certificates
-from onenode.site import Site, ready, run_of, serving, shown
-from reference import ROOT, load
+from auditing import betrayed, stored, unused, written
+from minioserver import ROOT_PASSWORD, ROOT_USER
+from onenode.backups import ACCOUNTS, KEEPER, KEEPS, READER, READS, RESTORE_READER, at_once, snapshot
+from onenode.site import Site, run_of, shown
 
-from generator.components.argo_workflows import NAMESPACE as ARGO
-from generator.components.argo_workflows import turns
-from generator.components.component import Manifest
-from generator.components.etcd_backup.names import NAMESPACE as ETCD
-from generator.components.minio.backed_up import users
-from generator.components.minio.settings import policy, user_secret
 from generator.components.minio_backup.names import NAMESPACE as MINIO
 from generator.components.rook_ceph import NAMESPACE
-from generator.components.workflows.turns import AT_ONCE
 from generator.live.apiserver import tries
-from generator.live.identity import record
-from generator.model.cluster import Cluster
-from generator.model.storage import ObjectUser
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
-NOT_HERE = {"Certificate"}
-"""Kinds that nobody defines here."""
-READER, WRITER = "rook-ceph-object-user-datasets-datasets-backup-reader", "minio-user-backup-writer"
-RESTORER, RESTORE_READER = "rook-ceph-object-user-datasets-datasets-restore", "minio-user-restore-reader"
-KEEPER = "minio-user-backup-keeper"
-READS, KEEPS = "only-to-read-backups", "only-to-hide-and-lock"
-OWNER = "datasets"
-"""The Secret of the bucket's claim."""
 STEPS = ("precheck", "mirror", "verify", "record", "keep")
-COMPONENTS = ("workflows", "etcd-backup", "minio-backup")
-ACCOUNTS = (
-    *(f"{space}:{name}" for space in (NAMESPACE, MINIO) for name in ("backup", "restore", "drill")),
-    f"{ETCD}:etcd-backup",
-)
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    from onenode.argo import argo, comparer
-    from onenode.node import node
-    from twin.plane import plane
-    from twin.rendered import Rendered
-
-    cluster = load("ml50")
-    with tempfile.TemporaryDirectory(prefix="one-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        rendered = Rendered(ROOT, "ml50", folder / "rendered", COMPONENTS)
-        with contextlib.ExitStack() as stack:
-            start = stack.enter_context
-            stack.callback(rendered.stop)
-            start(audited(folder, *ACCOUNTS))
-            api = start(plane(folder, simulated=False))
-            one_node = start(node(api))
-            start(argo(api, one_node, cluster))
-            comparer(one_node)
-            signed = certificates(folder / "certificates")
-            source, target = (start(serving(folder / one, signed)) for one in ("source", "target"))
-            made = Site(api, source, target, folder)
-            for space in (NAMESPACE, ETCD, MINIO):
-                api.namespace(space)
-            api.apply(record(cluster))
-            for one in (*turns(cluster), *(one for component in COMPONENTS for one in rendered.objects(component))):
-                if one["kind"] not in NOT_HERE:
-                    api.apply(made.at_its_ends(one))
-            ca = {"ca.crt": (signed / "CAs/ca.crt").read_text()}
-            made.secret("backup-client", **ca)
-            made.secret("etcd-backup-client", ETCD, **ca)
-            made.secret("backup-client", MINIO, **ca)
-            made.secret("backup-target-models", MINIO, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
-            made.secret("minio-user-etcd-writer", ETCD, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
-            made.secret(READER, AccessKey=ROOT_USER, SecretKey=ROOT_PASSWORD)
-            made.secret(WRITER, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
-            made.secret(RESTORER, AccessKey=ROOT_USER, SecretKey=ROOT_PASSWORD)
-            made.secret(OWNER, AWS_ACCESS_KEY_ID=ROOT_USER, AWS_SECRET_ACCESS_KEY=ROOT_PASSWORD)
-            ready(made)
-            made.mc("mb", "source/datasets")
-            made.mc("mb", "--with-lock", "target/datasets-backup")
-            a_user(made, cluster, RESTORE_READER, "reads-backups", READS)
-            a_user(made, cluster, KEEPER, "keeps-backups", KEEPS)
-            for user in users(cluster):
-                with_rights(made, cluster, user, "source", user.name, f"only-of-{user.name}")
-                made.secret(user_secret(user.name), MINIO, accessKey=user.name, secretKey=f"only-of-{user.name}")
-            yield made
-
-
-def a_user(site: Site, cluster: Cluster, secret: str, key: str, password: str) -> None:
-    """Make who brings backups back, or who hides and locks, with the rights that MinIO's setup gives it."""
-    assert cluster.storage.objects
-    (user,) = [one for one in cluster.storage.objects.users if user_secret(one.name) == secret]
-    with_rights(site, cluster, user, "target", key, password)
-    site.secret(secret, accessKey=key, secretKey=password)
-
-
-def with_rights(site: Site, cluster: Cluster, user: ObjectUser, where: str, key: str, password: str) -> None:  # noqa: PLR0913, PLR0917
-    """Make a user with the rights that MinIO's setup gives it."""
-    assert cluster.storage.objects
-    rights = site.folder / "policy.json"
-    rights.write_text(json.dumps(policy(user, cluster.storage.objects.buckets)))
-    site.mc("admin", "user", "add", where, key, password)
-    site.mc("admin", "policy", "create", where, key, str(rights))
-    site.mc("admin", "policy", "attach", where, key, "--user", key)
+def site(backups: Site) -> Site:
+    return backups
 
 
 def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
@@ -327,8 +237,6 @@ def test_a_bucket_of_minio_goes_elsewhere_is_compared_tried_and_comes_back(site:
 
 def test_one_waits_for_its_turn_while_another_copies_and_what_was_killed_is_whole_the_next_time(site: Site) -> None:
     site.api.apply(at_once(1))
-    site.mc("mb", "source/checkpoints")
-    site.mc("mb", "--with-lock", "target/checkpoints-backup")
     site.mc("pipe", "source/checkpoints/one", text="one")
     large = {f"large/{number}": str(number) * 1_000_000 for number in range(10)}
     for key, text in large.items():
@@ -365,23 +273,10 @@ def test_a_schedule_leaves_out_what_would_wait_for_a_run_by_hand(site: Site) -> 
     assert any(begun not in works() for _ in tries(60))
 
 
-def at_once(number: int) -> Manifest:
-    """Return how many backups may run into MinIO at once, as the platform's ConfigMap says it."""
-    metadata = {"name": AT_ONCE, "namespace": ARGO}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"minio": str(number)}}
-
-
 def test_a_snapshot_of_etcd_is_brought_by_a_pod(site: Site) -> None:
     """The node has taken and encrypted it: etcd itself is tried in test_etcd.py, the script in test_etcd_upload.py."""
-    labels = {"node-role.kubernetes.io/control-plane": ""}
-    site.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "localhost", "labels": labels}})
+    data = snapshot(site)
     site.mc("mb", "--with-lock", "target/etcd-backup")
-    taken, data = datetime.now(UTC), b"an encrypted snapshot" * 4096
-    about = {"taken": f"{taken:%Y-%m-%dT%H:%M:%SZ}", "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    out = site.folder / "out"
-    out.mkdir()
-    (out / f"{taken:%Y%m%dT%H%M%SZ}.db.age").write_bytes(data)
-    (out / f"{taken:%Y%m%dT%H%M%SZ}.json").write_text(json.dumps(about, separators=(",", ":")))
     words = ("-p", f"target-url={site.target.url}", "-p", 'nodes=["localhost"]')
     done = site.gen("submit", "backup-etcd", *words, "--watch")
     assert done.returncode == 0, done.stdout + done.stderr
