@@ -48,15 +48,15 @@ $(DEVELOP): $(READY)
 render: $(READY)
 	$(BIN)/gen render
 
-test: $(DEVELOP)
+quick-programs: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
 	$(BIN)/python tools/sources.py envoy-gateway gateway-api >/dev/null
+
+test: quick-programs
 	$(QUICK)
 
 # Not among what CI runs: it doubles the time, and tells most to those who have just written something.
-coverage: $(DEVELOP)
-	$(BIN)/python tools/kustomize.py >/dev/null
-	$(BIN)/python tools/sources.py envoy-gateway gateway-api >/dev/null
+coverage: quick-programs
 	$(QUICK) --cov --cov-report=term:skip-covered --cov-fail-under=93
 
 # Programs and sources, built or fetched once: what the tests against real programs need, then also what twins do.
