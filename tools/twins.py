@@ -48,7 +48,6 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group(2000, ("test_live_workflows",)),
     Group(1600, ("test_live_disks", "test_live_nodes")),
     Group(1000, ("test_live_backups", "test_live_exports")),
     Group(600, ("test_live_sync",)),
@@ -85,6 +84,8 @@ GROUPS = (
     Group(150, ("test_simulate_operations",)),
     Group(120, ("test_minio_expansion",)),
     Group(120, ("test_images_pulled",)),
+    # Late in turn: on its shared site two of its tests failed once, and are to be looked at.
+    Group(2000, ("test_live_workflows",)),
     Group(370, ("test_twin_gpu_care",)),
     Group(120, ("test_twin_acceptance",)),
     Group(90, ("test_dataset_copies",)),
