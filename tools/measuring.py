@@ -164,14 +164,15 @@ def forget(folder: Path) -> None:
         shutil.rmtree(part)
 
 
-def digest(folder: Path) -> str:
-    """Return a digest of all files of a repository, their names and permissions."""
-    found = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = path.relative_to(folder)
-        if ".git" not in name.parts:
-            found.update(f"\0{name}\0{path.stat().st_mode}\0".encode() + path.read_bytes())
-    return found.hexdigest()
+def contents(folder: Path) -> dict[str, str]:
+    """Return a digest of each file of a repository and of its permissions, by its name."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    named = {path.relative_to(folder): path for path in files}
+    return {str(name): _digest(path) for name, path in named.items() if ".git" not in name.parts}
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(f"{path.stat().st_mode}\0".encode() + path.read_bytes()).hexdigest()
 
 
 def toggle(file: Path) -> None:
