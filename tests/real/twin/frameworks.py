@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from loopback import Asked, Reply
+from msgspec import structs
 
 from generator.live.apiserver import tries
 from generator.model.cluster import Cluster
+from generator.model.teams import Quota
 from generator.workloads import workload
 from generator.workloads.wanted import Wanted
 from twin.team import GANG, PATIENCE, PRIORITY, QUEUE, Member, end_pod, job
@@ -105,6 +107,22 @@ FRAMEWORKS = {
     "tensorflow": Framework(written("tensorflow")),
     "jax": Framework(written("jax")),
 }
+
+
+def lent(cluster: Cluster, team: str, nodes: int) -> Cluster:
+    """Return a cluster file by which a team may have so many nodes at once: gen writes no job that can never start,
+    but a job may be older than the quota.
+    """
+
+    def larger(quota: Quota) -> Quota:
+        assert quota.gpus is not None
+        return structs.replace(quota, borrow=8 * nodes - quota.gpus)
+
+    teams = [
+        structs.replace(one, quotas=one.quotas | {TRAINING: larger(one.quotas[TRAINING])}) if one.name == team else one
+        for one in cluster.teams
+    ]
+    return structs.replace(cluster, teams=tuple(teams))
 
 
 class Framed(Member):
