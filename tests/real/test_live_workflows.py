@@ -242,7 +242,7 @@ def test_one_waits_for_its_turn_while_another_copies_and_what_was_killed_is_whol
     for key, text in large.items():
         site.mc("pipe", f"source/datasets/{key}", text=text)
     time.sleep(1.1)
-    slow = run_of(site.backup("-p", "bandwidth=1000000", watch=False))
+    slow = run_of(site.backup("-p", "bandwidth=200000", watch=False))
     ends = ("-p", f"source-url={site.source.url}", "-p", f"target-url={site.target.url}")
     waits = run_of(site.gen("submit", "backup-checkpoints", *ends))
     assert any("large/" in copies(site) for _ in tries(60)), shown(site, slow)
