@@ -202,7 +202,9 @@ def test_steps_know_of_a_node_what_the_file_says(ml50: Cluster) -> None:
     assert gpu["address"] == "10.10.0.101"
     assert gpu["resources"] == {"nvidia.com/gpu": 8, "rdma/hca_shared_devices_a": 63}
     assert gpu["burn-in"] == {"nvidia.com/gpu": 8, "rdma/hca_shared_devices_a": 1}
-    assert gpu["expected"] == {"gpus": 8, "hcas": ["mlx5_0", "mlx5_1"], "disks": 2, "memory": 506}
+    plugged = {"mlx5_0": "ib-leaf-1/1", "mlx5_1": "ib-leaf-2/1"}
+    assert gpu["expected"] == {"gpus": 8, "hcas": plugged, "gbits": 400, "disks": 2, "memory": 506}
+    assert (found["cpu-01"]["expected"]["hcas"], found["cpu-01"]["expected"]["gbits"]) == ({}, 0)
     assert gpu["hardware"] == {"cpu": 128, "memory": 2**40, "gpu": "H100"}
     assert {one["key"] for one in gpu["taints"]} == {"nvidia.com/gpu", "gen.internal/training"}
     assert gpu["unowned"]["nvidia.com/gpu"] == 8
@@ -329,11 +331,11 @@ class Node:
         self.smi: list[str] = []
         self.answers = 0
 
-    def hca(self, name: str, state: str) -> None:
+    def hca(self, name: str, state: str, rate: str = "400 Gb/sec (4X NDR)") -> None:
         port = self.folder / "sys/class/infiniband" / name / "ports/1"
         port.mkdir(parents=True)
         (port / "state").write_text(state)
-        (port / "rate").write_text("400 Gb/sec (4X NDR)")
+        (port / "rate").write_text(f"{rate}\n")
 
     def try_it(self, **expected: Any) -> tuple[int, str]:
         """Run the burn-in; its exit code and what it leaves for whoever asks."""
@@ -349,7 +351,7 @@ class Node:
             "TOLD": str(self.folder / "told"),
             "DISK_BYTES": str(20 * 2**20),
             "GIB": str(4 * 2**20),
-            "EXPECTED": json.dumps({"gpus": 0, "hcas": [], "disks": 0, "memory": 0} | expected),
+            "EXPECTED": json.dumps({"gpus": 0, "hcas": {}, "gbits": 400, "disks": 0, "memory": 0} | expected),
         }
         done = subprocess.run([sys.executable, script], env=env, capture_output=True, text=True, check=False)
         assert "Traceback" not in done.stderr, done.stderr
@@ -369,7 +371,7 @@ def node(tmp_path: Path) -> Node:
 def test_a_good_node_passes(node: Node) -> None:
     node.hca("mlx5_0", "4: ACTIVE\n")
     (node.folder / "disks/0").mkdir(parents=True)
-    code, told = node.try_it(gpus=2, hcas=["mlx5_0"], disks=1)
+    code, told = node.try_it(gpus=2, hcas={"mlx5_0": "ib-leaf-1/1"}, disks=1)
     assert (code, told.startswith("passed; 2 GPUs; mlx5_0 4: ACTIVE 400 Gb/sec (4X NDR); disk 0: ")) == (0, True), told
     assert not list((node.folder / "disks/0").iterdir())
 
@@ -389,8 +391,16 @@ def test_each_fault_of_a_gpu_is_told(node: Node) -> None:
 
 def test_a_port_that_is_down_or_missing_is_told(node: Node) -> None:
     node.hca("mlx5_0", "1: DOWN\n")
-    code, told = node.try_it(hcas=["mlx5_0", "mlx5_1"])
-    assert (code, told) == (1, "mlx5_0: 1: DOWN; mlx5_1: not there")
+    code, told = node.try_it(hcas={"mlx5_0": "ib-leaf-1/1", "mlx5_1": ""})
+    assert (code, told) == (1, "mlx5_0, which belongs into ib-leaf-1/1: 1: DOWN; mlx5_1: not there")
+
+
+@pytest.mark.parametrize(("rate", "found"), [("100 Gb/sec (1X NDR)", "100"), ("2.5 Gb/sec (1X SDR)", "2.5")])
+def test_a_slower_link_than_the_fabric_s_is_told_with_its_switch_port(node: Node, rate: str, found: str) -> None:
+    node.hca("mlx5_0", "4: ACTIVE\n")
+    node.hca("mlx5_1", "4: ACTIVE\n", rate)
+    code, told = node.try_it(hcas={"mlx5_0": "ib-leaf-1/1", "mlx5_1": "ib-leaf-2/1"})
+    assert (code, told) == (1, f"mlx5_1, which belongs into ib-leaf-2/1: a link of {found} Gbit/s, not 400")
 
 
 def test_a_disk_that_is_missing_or_full_is_told(node: Node) -> None:

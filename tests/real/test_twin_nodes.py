@@ -120,7 +120,9 @@ def running(steps: Steps, job: str, count: int) -> list[dict[str, Any]]:
 
 
 def test_a_new_node_is_taken_in(steps: Steps, new: str) -> None:
-    assert f"{new} has not joined yet" in steps.good("expansion", "preflight", new)
+    said = steps.good("expansion", "preflight", new)
+    assert f"{new} has not joined yet" in said
+    assert "to be plugged in: mlx5_0 into ib-leaf-" in said
     joining = steps.begin("expansion", "join", new)
     steps.join(
         new,

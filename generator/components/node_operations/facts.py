@@ -148,14 +148,17 @@ def hardware(machine: Machine) -> dict[str, Any]:
 
 
 def expected(cluster: Cluster, machine: Machine) -> dict[str, Any]:
-    """Return what a pod with all devices sees, and how much memory it tries, in GiB. GPUs that are split or shared are
+    """Return what a pod with all devices sees: each HCA with the switch port that it belongs into, where the file says
+    so, how fast their links must be, in Gbit/s, and how much memory it tries, in GiB. GPUs that are split or shared are
     not counted from inside.
     """
-    gpu, reached = machine.hardware.gpu, cluster.fabric and rdma.offers(cluster, machine)
+    gpu, fabric = machine.hardware.gpu, cluster.fabric if rdma.offers(cluster, machine) else None
     whole = gpu is not None and not gpu.mig and not gpu.time_slices
+    names = machine.hardware.hcas if fabric else ()
     return {
         "gpus": machine.gpus if whole else 0,
-        "hcas": list(machine.hardware.hcas) if reached else [],
+        "hcas": {name: str(machine.fabric.get(name, "")) for name in names},
+        "gbits": fabric.speed if fabric else 0,
         "disks": machine.drive_count("scratch") if cluster.storage.scratch else 0,
         # Half of what pods can have: the rest is for what runs on every node.
         "memory": allocatable(machine, cluster).memory // 2 // GIB,
