@@ -10,6 +10,9 @@ import pytest
 from chartshop import Shop, serving
 from chartworld import World
 
+# Some files import what imports it before they name it as their plugin.
+pytest.register_assert_rewrite("apiserver")
+
 if TYPE_CHECKING:
     from livesite import Site
     from onenode.site import Site as Backups

@@ -10,8 +10,10 @@ from generator.live.apiserver import program as found
 from generator.live.apiserver import tries
 from generator.process import Program, background
 
-PATIENCE = 60.0
-"""Seconds to wait for a program; the slowest takes two on an idle machine."""
+PATIENCE = 180.0
+"""Seconds to wait for a program that runs. The slowest takes two on an idle machine; a minute was too short on a busy
+one.
+"""
 
 
 def program(name: str) -> str:
