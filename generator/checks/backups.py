@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import entries, given_twice, meant
+from generator.checks.places import entries, given_twice, meant, unknown
 from generator.checks.tiers import buckets, kept_for, object_stores, team_buckets, users
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
@@ -52,8 +52,7 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
         if name is not None and name not in stores:
             message = f"backup {backup.name} is of object store {name}, which is not there"
             where = (*at, "from", "store")
-            edits = meant(where, name, stores)
-            yield Finding(at=where, message=message, fix=suggest(name, stores, known), edits=edits)
+            yield unknown(where, name, stores, message, known)
 
 
 @rule("GEN-BKP-002", "backups of buckets that exist")
@@ -86,10 +85,8 @@ def source_known(cluster: Cluster) -> Iterator[Finding]:
 def _in_minio(cluster: Cluster, at: Path, backup: Backup) -> Iterator[Finding]:
     name, known = backup.source.bucket, [bucket.name for _, bucket in buckets(cluster)]
     if name not in known:
-        where = (*at, "from", "bucket")
         other = "add it to storage.objects.buckets; of a bucket of Ceph say its `store`"
-        fix, edits = suggest(name, known, other), meant(where, name, known)
-        yield Finding(at=where, message=f"MinIO has no bucket {name}", fix=fix, edits=edits)
+        yield unknown((*at, "from", "bucket"), name, known, f"MinIO has no bucket {name}", other)
 
 
 @rule("GEN-BKP-003", "backups to buckets that exist")
@@ -108,8 +105,7 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
         name = backup.target.in_minio
         if name is not None and name not in known:
             message = f"backup {backup.name} goes to bucket {name}, which is not there"
-            where, fix = (*at, "to", "bucket"), suggest(name, known, add)
-            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+            yield unknown((*at, "to", "bucket"), name, known, message, add)
 
 
 @warning("GEN-BKP-004", "copies that nobody can delete")

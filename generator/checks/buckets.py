@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice, meant
+from generator.checks.places import entries, given_twice, unknown
 from generator.checks.tiers import buckets, kept_for, users
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, in_words, put, remove
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
 
 
 @rule("GEN-OBJ-020", "buckets of MinIO are given once")
@@ -52,9 +51,9 @@ def user_teams(cluster: Cluster) -> Iterator[Finding]:
     known = [team.name for team in cluster.teams]
     for at, user in users(cluster):
         if user.team is not None and user.team not in known:
-            place, message = (*at, "team"), f"user {user.name} is of team {user.team}, which is not there"
-            fix = suggest(user.team, known, f"one of {', '.join(known)}" if known else "leave it out: there is no team")
-            yield Finding(at=place, message=message, fix=fix, edits=meant(place, user.team, known))
+            message = f"user {user.name} is of team {user.team}, which is not there"
+            otherwise = f"one of {', '.join(known)}" if known else "leave it out: there is no team"
+            yield unknown((*at, "team"), user.team, known, message, otherwise)
 
 
 @rule("GEN-OBJ-022", "users have buckets that exist")
@@ -77,8 +76,7 @@ def user_buckets(cluster: Cluster) -> Iterator[Finding]:
         for place, name in entries(user.buckets, *at, "buckets"):
             if name not in known:
                 message = f"user {user.name} has a right on bucket {name}, which is not there"
-                fix = suggest(name, known, "add it to storage.objects.buckets")
-                yield Finding(at=place, message=message, fix=fix, edits=meant(place, name, known))
+                yield unknown(place, name, known, message, "add it to storage.objects.buckets")
 
 
 @warning("GEN-OBJ-023", "backups go to buckets with a lock")

@@ -9,8 +9,8 @@ from generator.checks.places import (
     hardware_path,
     human,
     listed_twice,
-    meant,
     old_kernels,
+    unknown,
 )
 from generator.checks.tiers import CEPH, idle_disks
 from generator.model.capacity import (
@@ -23,7 +23,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.spec.near import misnamed, suggest
+from generator.spec.near import misnamed
 
 
 def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
@@ -51,10 +51,9 @@ def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
         for at, name in listed:
             if name not in cluster.pools:
                 near = free[name]
-                fix = suggest(name, near, f"name one of {', '.join(near or cluster.pools)}, or take it out")
-                edits = meant(at, name, near)
+                otherwise = f"name one of {', '.join(near or cluster.pools)}, or take it out"
                 message, cause = f"there is no pool {name}", f"pool {name} is not described"
-                yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
+                yield unknown(at, name, near, message, otherwise, also=("pools",), cause=cause)
         yield from listed_twice(((name, at) for at, name in listed), "the pool {} is listed twice")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, human, meant
+from generator.checks.places import entries, human, unknown
 from generator.checks.tiers import object_stores, storage_classes, team_buckets, volume_classes
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
@@ -10,7 +10,7 @@ from generator.model.finding import Finding, Path
 from generator.model.restore_room import store_holds
 from generator.model.rule import rule, warning
 from generator.model.teams import Team
-from generator.spec.near import misnamed, suggest
+from generator.spec.near import misnamed
 
 # Shares are in millionths.
 _WHOLE = 10**6
@@ -28,11 +28,9 @@ def classes_known(cluster: Cluster) -> Iterator[Finding]:
     known = [name for name, _ in storage_classes(cluster)]
     for at, team in entries(cluster.teams, "teams"):
         for name, free in misnamed(team.storage_classes, known):
-            fix = suggest(name, free, f"one of {', '.join(known)}" if known else "add a storage tier")
+            otherwise = f"one of {', '.join(known)}" if known else "add a storage tier"
             message = f"team {team.name} has a quota of storage class {name}, which no tier makes"
-            place = (*at, "storageClasses", name)
-            edits = meant(place, name, free, key=True)
-            yield Finding(at=place, key=True, message=message, fix=fix, edits=edits)
+            yield unknown((*at, "storageClasses", name), name, free, message, otherwise, key=True)
 
 
 @warning("GEN-CEPH-037", "teams may claim no more than a class of disks holds")
@@ -88,12 +86,8 @@ def stores_known(cluster: Cluster) -> Iterator[Finding]:
     for at, bucket in team_buckets(cluster):
         if bucket.store not in known:
             message = f"bucket {bucket.name} is in object store {bucket.store}, which is not there"
-            where, otherwise = (
-                (*at, "store"),
-                f"one of {', '.join(known)}" if known else "add storage.ceph.objectStores",
-            )
-            edits = meant(where, bucket.store, known)
-            yield Finding(at=where, message=message, fix=suggest(bucket.store, known, otherwise), edits=edits)
+            otherwise = f"one of {', '.join(known)}" if known else "add storage.ceph.objectStores"
+            yield unknown((*at, "store"), bucket.store, known, message, otherwise)
 
 
 @warning("GEN-CEPH-039", "teams' buckets have room in their store together")

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice, human, listed_twice, meant
+from generator.checks.places import entries, given_twice, human, listed_twice, unknown
 from generator.checks.tiers import disk_lists, filesystems, idle_disks
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.restore_room import pool_holds
 from generator.model.rule import rule, warning
 from generator.model.storage import Dataset
-from generator.spec.near import suggest
 
 DATASETS: Path = ("storage", "datasets")
 
@@ -48,10 +47,8 @@ def placed(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=f"dataset {dataset.name} is {what}", fix=fix)
         elif dataset.filesystem and dataset.filesystem not in known:
             message = f"dataset {dataset.name} is in filesystem {dataset.filesystem}, which is not there"
-            where = (*at, "filesystem")
             otherwise = f"one of {', '.join(known)}" if known else "add storage.ceph.filesystems"
-            edits = meant(where, dataset.filesystem, known)
-            yield Finding(at=where, message=message, fix=suggest(dataset.filesystem, known, otherwise), edits=edits)
+            yield unknown((*at, "filesystem"), dataset.filesystem, known, message, otherwise)
         elif dataset.share and not cluster.storage.nfs:
             message = f"dataset {dataset.name} is on NFS, and there is no storage.nfs"
             yield Finding(at=(*at, "share"), message=message, fix="add storage.nfs with its server")
@@ -76,8 +73,8 @@ def teams_known(cluster: Cluster) -> Iterator[Finding]:
         for where, name in (*named, *entries(dataset.readers, *at, "readers")):
             if name not in known:
                 message = f"dataset {dataset.name} is of team {name}, which is not there"
-                fix = suggest(name, known, f"one of {', '.join(known)}" if known else "there is no team")
-                yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+                otherwise = f"one of {', '.join(known)}" if known else "there is no team"
+                yield unknown(where, name, known, message, otherwise)
 
 
 @warning("GEN-DATA-004", "somebody fills a dataset")

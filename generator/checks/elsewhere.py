@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.checks.backup_room import YEAR
 from generator.checks.own_backups import own
-from generator.checks.places import entries, given_twice, human, meant
+from generator.checks.places import entries, given_twice, human, unknown
 from generator.checks.tiers import ELSEWHERE, OBJECTS
 from generator.model.backup import AnyBackup, Backup, VolumeBackup
 from generator.model.cluster import Cluster
@@ -12,7 +12,6 @@ from generator.model.finding import Finding, Path
 from generator.model.retention import kept_room
 from generator.model.rule import rule, warning
 from generator.model.storage import Elsewhere
-from generator.spec.near import suggest
 
 
 def places(cluster: Cluster) -> list[tuple[Path, Elsewhere]]:
@@ -72,9 +71,9 @@ def place_known(cluster: Cluster) -> Iterator[Finding]:
     for at, one in _all(cluster):
         name = one.target.at
         if name is not None and name not in known:
-            where, message = (*at, "to", "at"), f"backup {one.name} goes to {name}, which is not in storage.elsewhere"
-            fix = suggest(name, known, "add it to storage.elsewhere, with its address")
-            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+            message = f"backup {one.name} goes to {name}, which is not in storage.elsewhere"
+            otherwise = "add it to storage.elsewhere, with its address"
+            yield unknown((*at, "to", "at"), name, known, message, otherwise)
 
 
 @rule("GEN-BKP-052", "elsewhere is not here")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import entries, meant
+from generator.checks.places import entries, unknown
 from generator.checks.versions import COMPONENTS, MOST_OF_A_RELEASE
 from generator.components import CATALOGUE, absent, catalogue
 from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
@@ -12,7 +12,6 @@ from generator.model.cluster import Cluster
 from generator.model.extras import Extra
 from generator.model.finding import Finding, remove
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
 
 TAKEN = COMPONENTS | {"root", "kustomization"}
 """Names of gen's own Applications, and of the file beside a release's values."""
@@ -62,8 +61,8 @@ def needs_known(cluster: Cluster) -> Iterator[Finding]:
         others = [each for each in known if each != name]
         for at, need in entries(extra.needs, "extras", name, "needs"):
             if need not in others:
-                fix = suggest(need, others, "docs/components.md lists them")
-                yield Finding(at=at, message=f"there is no component {need}", fix=fix, edits=meant(at, need, others))
+                message = f"there is no component {need}"
+                yield unknown(at, need, others, message, "docs/components.md lists them")
             elif need in without and extra.installed:
                 yield Finding(at=at, message=f"{need} is not installed here: {without[need]}", edits=remove(at))
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from generator.checks.cables import FreePorts, cables, rails, switches
-from generator.checks.places import by_place, entries, given_twice, hardware_path, meant
+from generator.checks.places import by_place, entries, given_twice, hardware_path, unknown
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, in_words, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.spec.near import misnamed, suggest
+from generator.spec.near import misnamed
 
 
 @rule("GEN-FAB-001", "HCAs are part of a fabric")
@@ -94,9 +94,8 @@ def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
         for hca, loose in misnamed(machine.fabric, machine.hardware.hcas):
             message = f"{machine.name} has no HCA {hca}: it has {', '.join(machine.hardware.hcas) or 'none'}"
             at, also = ("nodes", machine.index, "fabric", hca), hardware_path(cluster, machine, "hcas")
-            fix = suggest(hca, loose, "add it to `hcas`, or remove the cable")
-            edits = meant(at, hca, loose, key=True)
-            yield Finding(at=at, key=True, also=also, message=message, fix=fix, edits=edits)
+            otherwise = "add it to `hcas`, or remove the cable"
+            yield unknown(at, hca, loose, message, otherwise, key=True, also=also)
 
 
 @warning("GEN-FAB-009", "every HCA has a cable")

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from generator.checks.places import entries, meant, overlap, pods, services
+from generator.checks.places import entries, overlap, pods, services, unknown
 from generator.components import listening
 from generator.components.listening import Listener
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.firewall import OpenPort
 from generator.model.rule import rule
-from generator.spec.near import suggest
 
 FIREWALL: Path = ("networks", "firewall")
 OPEN: Path = (*FIREWALL, "open")
@@ -135,7 +134,5 @@ def opened_exists(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "from"), message="it is open to nobody", fix="say who may reach it, or remove it")
         for place, pool in entries(opened.pools, *at, "pools"):
             if pool not in cluster.pools:
-                message = f"there is no pool {pool}"
-                fix = suggest(pool, cluster.pools, f"name one of {', '.join(cluster.pools)}")
-                edits = meant(place, pool, cluster.pools)
-                yield Finding(at=place, also=("pools",), message=message, fix=fix, edits=edits)
+                message, otherwise = f"there is no pool {pool}", f"name one of {', '.join(cluster.pools)}"
+                yield unknown(place, pool, cluster.pools, message, otherwise, also=("pools",))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, human, meant
+from generator.checks.places import entries, human, meant, unknown
 from generator.checks.tiers import block_classes, buckets, default_classes, object_stores, users
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put, remove
@@ -44,10 +44,9 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
         return
     known = [store.name for _, store in object_stores(cluster)]
     if logs.store and logs.store not in known:
-        place, add = (*LOGS, "store"), "add it to storage.ceph.objectStores, or send logs `to` a log server of the site"
         message = f"logs go to the object store {logs.store}, which is not there"
-        fix = suggest(logs.store, known, add)
-        yield Finding(at=place, message=message, fix=fix, edits=meant(place, logs.store, known))
+        add = "add it to storage.ceph.objectStores, or send logs `to` a log server of the site"
+        yield unknown((*LOGS, "store"), logs.store, known, message, add)
     elif not logs.store and not cluster.storage.objects:
         fix = f"store: {known[0]}" if known else "to: {url: https://<the site's log server>/loki/api/v1/push}"
         edits = put((*LOGS, "store"), known[0]) if known else ()

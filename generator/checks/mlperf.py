@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import given_twice, meant
+from generator.checks.places import given_twice, unknown
 from generator.components.queues.reach import reach
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
@@ -10,7 +10,6 @@ from generator.model.gpus import GPU
 from generator.model.mlperf import LIMITS, Mlperf, MlperfRun
 from generator.model.rule import rule
 from generator.model.teams import Team
-from generator.spec.near import suggest
 
 RUNS: Path = ("mlperf", "runs")
 
@@ -28,10 +27,9 @@ def team_known(cluster: Cluster) -> Iterator[Finding]:
     """
     wanted, known = cluster.mlperf, [team.name for team in cluster.teams]
     if wanted and wanted.team not in known:
-        at = ("mlperf", "team")
-        fix = suggest(wanted.team, known, f"one of {', '.join(known)}" if known else "add it to `teams`")
         message = f"benchmarks are of team {wanted.team}, which there is not"
-        yield Finding(at=at, message=message, fix=fix, edits=meant(at, wanted.team, known))
+        otherwise = f"one of {', '.join(known)}" if known else "add it to `teams`"
+        yield unknown(("mlperf", "team"), wanted.team, known, message, otherwise)
 
 
 @rule("GEN-MLP-002", "benchmarks on whole GPUs")
@@ -49,10 +47,9 @@ def pool_fits(cluster: Cluster) -> Iterator[Finding]:
     wanted = cluster.mlperf
     if wanted and (what := _unfit(cluster, wanted.pool)):
         fit = [name for name in cluster.pools if not _unfit(cluster, name)]
-        at = ("mlperf", "pool")
-        fix = suggest(wanted.pool, fit, f"one of {', '.join(fit)}" if fit else "leave `mlperf` out")
         message = f"benchmarks are to run on pool {wanted.pool}, {what}"
-        yield Finding(at=at, message=message, fix=fix, edits=meant(at, wanted.pool, fit))
+        otherwise = f"one of {', '.join(fit)}" if fit else "leave `mlperf` out"
+        yield unknown(("mlperf", "pool"), wanted.pool, fit, message, otherwise)
 
 
 def _unfit(cluster: Cluster, pool: str) -> str:

@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.logs import LOGS
-from generator.checks.places import entries, meant, repeats
+from generator.checks.places import entries, repeats, unknown
 from generator.checks.tiers import CEPH, block_classes, default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
 from generator.model.monitoring import Alert, Prometheus, Zabbix, http_port, seconds
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
 
 ZABBIX: Path = ("monitoring", "zabbix")
 PROMETHEUS: Path = ("monitoring", "prometheus")
@@ -104,8 +103,7 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
         name = settings.storage_class if settings else None
         if name and name not in known:
             message = f"no tier makes the storage class {name} of {who}"
-            where, fix = (*at, "storageClass"), suggest(name, known, bring)
-            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+            yield unknown((*at, "storageClass"), name, known, message, bring)
 
 
 @rule("GEN-MON-004", "Mattermost has an address")

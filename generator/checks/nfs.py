@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import meant
+from generator.checks.places import unknown
 from generator.checks.tiers import filesystems
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
 from generator.model.storage import Nfs
-from generator.spec.near import suggest
 
 NFS: Path = ("storage", "nfs")
 
@@ -53,8 +52,6 @@ def filesystem_known(cluster: Cluster) -> Iterator[Finding]:
     nfs = cluster.storage.nfs
     known = [filesystem.name for _, filesystem in filesystems(cluster)]
     if nfs and nfs.filesystem and nfs.filesystem not in known:
-        at = (*NFS, "filesystem")
         message = f"storage.nfs is on filesystem {nfs.filesystem}, which is not there"
         otherwise = f"one of {', '.join(known)}" if known else "add storage.ceph.filesystems"
-        fix = suggest(nfs.filesystem, known, otherwise)
-        yield Finding(at=at, message=message, fix=fix, edits=meant(at, nfs.filesystem, known))
+        yield unknown((*NFS, "filesystem"), nfs.filesystem, known, message, otherwise)

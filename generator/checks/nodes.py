@@ -18,6 +18,7 @@ from generator.checks.places import (
     given_twice,
     meant,
     repeats,
+    unknown,
 )
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
@@ -195,12 +196,9 @@ def known_pool(cluster: Cluster) -> Iterator[Finding]:
     known = ", ".join(cluster.pools) or "pools, which is empty"
     for at, node in entries(cluster.nodes, "nodes"):
         if node.pool not in cluster.pools:
+            where, cause = (*at, "pool"), f"pool {node.pool} is not described"
             message = f"{node.name} is in pool {node.pool}, which is not described"
-            fix = suggest(node.pool, cluster.pools, f"one of {known}")
-            where = (*at, "pool")
-            edits = meant(where, node.pool, cluster.pools)
-            cause = f"pool {node.pool} is not described"
-            yield Finding(at=where, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
+            yield unknown(where, node.pool, cluster.pools, message, f"one of {known}", also=("pools",), cause=cause)
 
 
 @warning("GEN-NODE-009", "pools that are used")
@@ -214,10 +212,10 @@ def pool_used(cluster: Cluster) -> Iterator[Finding]:
         - {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}
     """
     used = sorted({node.pool for node in cluster.nodes})
-    for name, unknown in misnamed(_filled(cluster), used) if used else ():
+    for name, free in misnamed(_filled(cluster), used) if used else ():
         at, message = ("pools", name), f"no node is in pool {name}"
-        fix = suggest(name, unknown, "remove the pool, or add its nodes")
-        wanted = meant(at, name, unknown, key=True)
+        fix = suggest(name, free, "remove the pool, or add its nodes")
+        wanted = meant(at, name, free, key=True)
         cause = f"pool {wanted[0].value} is not described" if wanted else ""
         yield Finding(at=at, key=True, message=message, fix=fix, edits=wanted, cause=cause)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import entries, meant
+from generator.checks.places import entries, unknown
 from generator.checks.tiers import ELSEWHERE, OBJECTS, buckets, kept_for, users
 from generator.model.backup import EtcdBackup, ZabbixBackup
 from generator.model.cluster import Cluster
@@ -11,7 +11,6 @@ from generator.model.finding import Finding, Path, in_words, put
 from generator.model.retention import old_days
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket
-from generator.spec.near import suggest
 
 _ETCD: Path = ("kubernetes", "etcd", "backup")
 _ZABBIX: Path = ("monitoring", "zabbix", "backup")
@@ -93,8 +92,7 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
         name = one.backup.target.in_minio
         if name is not None and name not in known:
             message = f"{one.copies} go to bucket {name}, which is not there"
-            edits = meant(one.bucket_at, name, known)
-            yield Finding(at=one.bucket_at, message=message, fix=suggest(name, known, add), edits=edits)
+            yield unknown(one.bucket_at, name, known, message, add)
 
 
 @rule("GEN-BKP-022", "somebody may write the snapshots and dumps")

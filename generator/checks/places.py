@@ -1,6 +1,6 @@
 """What rules share: where values stand, what repeats, what is free, what was probably meant."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -10,7 +10,7 @@ from generator.model.finding import Edit, Finding, Path, put, remove, rename
 from generator.model.nodes import Machine, NetworkOverride, Node, Pool
 from generator.model.quantity import Quantity
 from generator.model.served import numbers
-from generator.spec.near import near
+from generator.spec.near import near, suggest
 
 Key = TypeVar("Key", bound=Hashable)
 Entry = TypeVar("Entry")
@@ -249,6 +249,24 @@ def meant(at: Path, word: str, known: Iterable[str], *, key: bool = False) -> tu
     if name is None:
         return ()
     return rename(at, name) if key else put(at, name)
+
+
+def unknown(  # noqa: PLR0913 - all that there is to say of it
+    at: Path,
+    word: str,
+    known: Collection[str],
+    message: str,
+    otherwise: str,
+    *,
+    key: bool = False,
+    also: Path | None = None,
+    cause: str = "",
+) -> Finding:
+    """Say that nothing has the name, or the key, that stands here: the known one that is near was meant, else the fix
+    is `otherwise`.
+    """
+    fix, edits = suggest(word, known, otherwise), meant(at, word, known, key=key)
+    return Finding(at=at, key=key, also=also, message=message, fix=fix, edits=edits, cause=cause)
 
 
 def human(size: int) -> str:

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from generator.checks.owned import CPUS, TeamQuota, by_pool, counted, in_units, key_of, offered, owned_quotas, unit_of
-from generator.checks.places import entries, human, meant
+from generator.checks.places import entries, human, unknown
 from generator.model.capacity import flavor_capacity, quota_share
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, put, remove
 from generator.model.gpus import GPU, MIG, quota_devices
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.spec.near import misnamed, suggest
+from generator.spec.near import misnamed
 
 
 @rule("GEN-TEAM-001", "quotas on pools that exist")
@@ -25,11 +25,9 @@ def pools_known(cluster: Cluster) -> Iterator[Finding]:
     for at, team in entries(cluster.teams, "teams"):
         for pool, free in misnamed(team.quotas, cluster.pools):
             message = f"team {team.name} has a quota on pool {pool}, which is not described"
-            fix = suggest(pool, free, f"one of {', '.join(cluster.pools)}")
-            where = (*at, "quotas", pool)
-            edits = meant(where, pool, free, key=True)
+            where, otherwise = (*at, "quotas", pool), f"one of {', '.join(cluster.pools)}"
             cause = f"pool {pool} is not described"
-            yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
+            yield unknown(where, pool, free, message, otherwise, key=True, also=("pools",), cause=cause)
 
 
 @rule("GEN-TEAM-002", "quotas that the hardware can give")

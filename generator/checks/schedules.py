@@ -12,6 +12,7 @@ from generator.model.rule import rule, warning
 
 # `backup-` before the name, and Argo's limit for the name of a schedule: 11 characters follow for each run.
 LONGEST = 52 - len("backup-")
+DAILY = '"0 17 * * *": each day at 17:00 UTC'
 # What a pod reads in a second at most, of each side.
 READ_A_SECOND = 10**9
 # Half of the folder of its pod (`sizeLimit` of backup.yaml): an object is beside the one before it while it comes.
@@ -53,18 +54,18 @@ def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
         schedule: "0 2 * * *"
     """
     for place, backup in _timed(cluster):
-        yield from _valid((*place, "schedule"), backup.schedule)
+        yield from wrong_schedule((*place, "schedule"), backup.schedule, DAILY)
     for place, tried in _tried(cluster):
-        yield from _valid((*place, "drill", "schedule"), tried.drill.schedule)
+        if tried.drill.schedule is not None:
+            yield from wrong_schedule((*place, "drill", "schedule"), tried.drill.schedule, DAILY)
 
 
-def _valid(at: Path, schedule: str | None) -> Iterator[Finding]:
-    if schedule is None:
-        return
+def wrong_schedule(at: Path, schedule: str, example: str) -> Iterator[Finding]:
+    """Yield what is wrong with five fields of cron; `example` is a right one, in words as well."""
     try:
         never = parse(schedule).never
     except ValueError as wrong:
-        yield Finding(at=at, message=str(wrong), fix='as in "0 17 * * *": each day at 17:00 UTC')
+        yield Finding(at=at, message=str(wrong), fix=f"as in {example}")
     else:
         if never:
             message = f"`{schedule}` never comes: there is no such day"

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import listed_twice, meant
+from generator.checks.places import listed_twice, unknown
 from generator.checks.tiers import server_pools
 from generator.model.capacity import erasure_set, objects_drives
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.rule import rule
-from generator.spec.near import suggest
 
 # With half of each erasure set as parity, two lost nodes lose no data from here on.
 _FEWEST = 4
@@ -25,10 +24,9 @@ def pool_known(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, pool in server_pools(cluster):
         if pool not in cluster.pools:
-            fix = suggest(pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
-            edits = meant(at, pool, cluster.pools)
             message, cause = f"there is no pool {pool}", f"pool {pool} is not described"
-            yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
+            otherwise = f"one of {', '.join(cluster.pools)}"
+            yield unknown(at, pool, cluster.pools, message, otherwise, also=("pools",), cause=cause)
 
 
 @rule("GEN-OBJ-002", "each of MinIO's server pools has four nodes or more")

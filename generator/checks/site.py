@@ -7,13 +7,12 @@ from functools import cache
 
 from msgspec import Struct
 
-from generator.checks.places import entries, listed_twice, meant, repeats
+from generator.checks.places import entries, listed_twice, repeats, unknown
 from generator.components import CATALOGUE
 from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, put, remove
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
 
 _ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}")
 
@@ -241,12 +240,15 @@ def timezone_named(cluster: Cluster) -> Iterator[Finding]:
     Right:
         timezone: Asia/Seoul
     """
-    zone, at = cluster.site.timezone, ("site", "timezone")
+    yield from wrong_zone(("site", "timezone"), cluster.site.timezone)
+
+
+def wrong_zone(at: Path, zone: str) -> Iterator[Finding]:
+    """Yield what is wrong with a timezone: that there is none of this name."""
     if zone not in zones():
+        message = f"`{zone}` is not a timezone's name"
         # Sorted, so that of equally near ones always the same is meant.
-        known = sorted(zones())
-        fix, message = suggest(zone, known, "as in Asia/Seoul or Etc/UTC"), f"`{zone}` is not a timezone's name"
-        yield Finding(at=at, message=message, fix=fix, edits=meant(at, zone, known))
+        yield unknown(at, zone, sorted(zones()), message, "as in Asia/Seoul or Etc/UTC")
 
 
 @warning("GEN-SITE-030", "what programs download comes from inside, too")

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from generator.checks.cables import switches
-from generator.checks.places import entries, meant, sections
+from generator.checks.places import entries, sections, unknown
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding
 from generator.model.rule import rule
-from generator.spec.near import suggest
 
 
 @rule("GEN-FAB-015", "units that are described")
@@ -26,14 +25,9 @@ def known_unit(cluster: Cluster) -> Iterator[Finding]:
     known = cluster.fabric.units if cluster.fabric else {}
     for place, section in sections(cluster):
         if section.unit is not None and section.unit not in known:
-            at, message = (*place, "unit"), f"there is no unit {section.unit}"
-            fix = suggest(section.unit, known, "describe it in fabric.units")
-            edits, cause = meant(at, section.unit, known), f"unit {section.unit} is not described"
-            yield Finding(at=at, also=_also(cluster), message=message, fix=fix, edits=edits, cause=cause)
-
-
-def _also(cluster: Cluster) -> Path | None:
-    return ("fabric", "units") if cluster.fabric and cluster.fabric.units else None
+            message, cause = f"there is no unit {section.unit}", f"unit {section.unit} is not described"
+            also, otherwise = ("fabric", "units") if known else None, "describe it in fabric.units"
+            yield unknown((*place, "unit"), section.unit, known, message, otherwise, also=also, cause=cause)
 
 
 @rule("GEN-FAB-016", "rails that lead to a switch of the fabric")
@@ -52,10 +46,8 @@ def rails_known(cluster: Cluster) -> Iterator[Finding]:
         for hca, leaf in rails.items():
             if leaf not in known:
                 at, message = ("fabric", "units", unit, hca), f"{leaf} is not described"
-                fix = suggest(leaf, known, "add the switch to fabric.switches")
-                yield Finding(
-                    at=at, also=("fabric", "switches"), message=message, fix=fix, edits=meant(at, leaf, known)
-                )
+                otherwise = "add the switch to fabric.switches"
+                yield unknown(at, leaf, known, message, otherwise, also=("fabric", "switches"))
 
 
 @rule("GEN-FAB-017", "a port on the leaves of a unit")

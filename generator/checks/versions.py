@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import meant
+from generator.checks.places import unknown
 from generator.components import CATALOGUE, absent
 from generator.components.component import NAMESPACES, OF_DEFINITIONS
 from generator.components.definition import Version
@@ -10,7 +10,7 @@ from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding, put, remove
 from generator.model.rule import rule, warning
 from generator.model.served import minor_of
-from generator.spec.near import misnamed, suggest
+from generator.spec.near import misnamed
 
 MOST_OF_A_RELEASE = 53
 """Characters in the name of a Helm release: Helm refuses more."""
@@ -52,9 +52,8 @@ def known_component(cluster: Cluster) -> Iterator[Finding]:
         components: {rook-ceph: {sync: manual}}
     """
     for name, free in misnamed(cluster.components, COMPONENTS):
-        fix = suggest(name, free, f"one of {', '.join(sorted(COMPONENTS))}")
-        at, message = ("components", name), f"there is no component {name}"
-        yield Finding(at=at, key=True, message=message, fix=fix, edits=meant(at, name, free, key=True))
+        message, otherwise = f"there is no component {name}", f"one of {', '.join(sorted(COMPONENTS))}"
+        yield unknown(("components", name), name, free, message, otherwise, key=True)
 
 
 def known_versions(name: str) -> tuple[Version, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice, human, meant
+from generator.checks.places import entries, given_twice, human, unknown
 from generator.checks.tiers import buckets, snapshot_classes, users
 from generator.components.volsync.names import CA, repository
 from generator.model.backup import VolumeBackup
@@ -11,7 +11,6 @@ from generator.model.cron import parse
 from generator.model.finding import Finding, Path, in_words, remove
 from generator.model.retention import old_days
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
 
 LONGEST = 52 - len("drill-")
 """Of a name, for Argo's limit for that of a schedule (`schedules.py`)."""
@@ -33,9 +32,8 @@ def team_known(cluster: Cluster) -> Iterator[Finding]:
     known = [team.name for team in cluster.teams]
     for at, backup in _backups(cluster):
         if (name := backup.source.team) not in known:
-            where, message = (*at, "from", "team"), f"backup {backup.name} is of team {name}, which is not there"
-            fix = suggest(name, known, "name a team of `teams`")
-            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+            message = f"backup {backup.name} is of team {name}, which is not there"
+            yield unknown((*at, "from", "team"), name, known, message, "name a team of `teams`")
 
 
 @rule("GEN-BKP-032", "backups of volumes that have snapshots")
@@ -51,10 +49,9 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
     known = snapshot_classes(cluster)
     for at, backup in _backups(cluster):
         if (name := backup.source.storage_class) not in known:
-            where = (*at, "from", "storageClass")
             message = f"backup {backup.name}: no volume of storage class {name} has snapshots"
-            fix = suggest(name, known, f"one of {', '.join(known)}" if known else "add pools to storage.ceph")
-            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+            otherwise = f"one of {', '.join(known)}" if known else "add pools to storage.ceph"
+            yield unknown((*at, "from", "storageClass"), name, known, message, otherwise)
 
 
 @rule("GEN-BKP-033", "backups of volumes go to a bucket that exists and is theirs")
@@ -74,8 +71,7 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
         name, where = backup.target.bucket, (*at, "to", "bucket")
         if backup.target.in_minio and name not in known:
             message = f"backup {backup.name} goes to bucket {name}, which is not there"
-            fix = suggest(name, known, add)
-            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
+            yield unknown(where, name, known, message, add)
         elif backup.target in taken:
             message = f"backup {backup.name} goes to bucket {name}, which another backup needs for itself"
             yield Finding(at=where, message=message, fix="a bucket for backups of volumes alone")

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from heapq import merge
 
-from generator.checks.places import entries, listed_twice, meant
-from generator.checks.site import zones
+from generator.checks.places import entries, listed_twice, unknown
+from generator.checks.schedules import wrong_schedule
+from generator.checks.site import wrong_zone
 from generator.components import absent, catalogue
 from generator.model.cluster import Cluster
 from generator.model.cron import Schedule, parse
 from generator.model.finding import Finding, Path, remove
 from generator.model.gitops import Window
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
 
 Span = tuple[float, float]
 # Days: what is denied may have begun in the year before, and each fourth has a 29th of February.
@@ -42,15 +42,7 @@ def windows_open(cluster: Cluster) -> Iterator[Finding]:
         gitops: {windows: [{kind: allow, schedule: "0 22 * * sat", duration: 4h}]}
     """
     for place, window in _windows(cluster):
-        at = (*place, "schedule")
-        try:
-            never = parse(window.schedule).never
-        except ValueError as wrong:
-            yield Finding(at=at, message=str(wrong), fix='as in "0 22 * * sat": each Saturday at 22:00')
-        else:
-            if never:
-                message = f"`{window.schedule}` never comes: there is no such day"
-                yield Finding(at=at, message=message, fix="take a day that the month has")
+        yield from wrong_schedule((*place, "schedule"), window.schedule, '"0 22 * * sat": each Saturday at 22:00')
 
 
 @rule("GEN-WIN-002", "a timezone of windows by its IANA name")
@@ -64,11 +56,8 @@ def timezones_named(cluster: Cluster) -> Iterator[Finding]:
         gitops: {windows: [{kind: allow, schedule: "0 22 * * sat", duration: 4h, timezone: Asia/Seoul}]}
     """
     for place, window in _windows(cluster):
-        zone, at = window.timezone, (*place, "timezone")
-        if zone is not None and zone not in zones():
-            known = sorted(zones())
-            fix, message = suggest(zone, known, "as in Asia/Seoul or Etc/UTC"), f"`{zone}` is not a timezone's name"
-            yield Finding(at=at, message=message, fix=fix, edits=meant(at, zone, known))
+        if window.timezone is not None:
+            yield from wrong_zone((*place, "timezone"), window.timezone)
 
 
 @rule("GEN-WIN-003", "windows open and close")
@@ -137,8 +126,8 @@ def windows_known(cluster: Cluster) -> Iterator[Finding]:
         named = entries(window.components, *place, "components")
         for at, name in named:
             if name not in known:
-                fix, edits = suggest(name, known, "docs/components.md lists them"), meant(at, name, known)
-                yield Finding(at=at, message=f"there is no component {name}", fix=fix, edits=edits)
+                message = f"there is no component {name}"
+                yield unknown(at, name, known, message, "docs/components.md lists them")
         tiers = entries(window.tiers, *place, "tiers")
         yield from listed_twice([(name, at) for at, name in (*named, *tiers)], "{} is listed twice")
 
