@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from generator.cli.live_options import CONTEXT, KUBECONFIG, refuse_beside, running
+from generator.cli.live_options import CONTEXT, KUBECONFIG, confirmed, refuse_beside
 from generator.cli.terminal import say
 from generator.errors import UsageError
 
@@ -62,11 +62,8 @@ def _given(meant: Meant, *names: str) -> dict[str, bool]:
 
 def _through_api(meant: Meant, cluster: "Cluster") -> "Way":
     from generator.day2.workflows.ways import ThroughApi  # noqa: PLC0415 - heavy
-    from generator.live.identity import confirm  # noqa: PLC0415 - heavy
 
-    there = running(meant.kubeconfig, meant.context)
-    confirm(there, cluster)
-    return ThroughApi(there)
+    return ThroughApi(confirmed(meant.kubeconfig, meant.context, cluster))
 
 
 def _through_argo_server(meant: Meant, url: str, cluster: "Cluster") -> "Way":

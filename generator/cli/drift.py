@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
-from generator.cli.options import ROOT, TOLD, root_of
+from generator.cli.live_options import Where, at_cluster
+from generator.cli.options import TOLD
 from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
 from generator.repository.git_folder import locate
@@ -24,12 +24,9 @@ CODES = {"as in Git": 0, "differs": 1, "unknown": 2}
 
 
 @click.command("drift")
-@CLUSTER
-@KUBECONFIG
-@CONTEXT
-@ROOT
+@at_cluster
 @TOLD
-def command(names: tuple[str, ...], kubeconfig: Path | None, context: str | None, directory: Path, output: str) -> int:
+def command(where: Where, output: str) -> int:
     """Tell what of a running cluster differs from Git, and who changed it.
 
     Compares each object with the commit that Argo CD last compared with, as Argo CD does: what applying it once more
@@ -42,10 +39,9 @@ def command(names: tuple[str, ...], kubeconfig: Path | None, context: str | None
     from generator.live.drift.drift import drift  # noqa: PLC0415 - heavy
     from generator.live.drift.text import lines  # noqa: PLC0415 - heavy
 
-    root = root_of(directory)
-    cluster = usable(only(root, names))
-    with _history(root) as history:
-        found = drift(running(kubeconfig, context), cluster, partial(_build, history, cluster.name))
+    cluster = where.described()
+    with _history(where.root) as history:
+        found = drift(where.running(), cluster, partial(_build, history, cluster.name))
     if output == "json":
         say_json(found.data())
     else:

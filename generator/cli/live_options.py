@@ -1,12 +1,14 @@
 """What verbs share that speak to a running cluster."""
 
+import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from generator.cli.options import ROOT, root_of
 from generator.errors import UsageError
 from generator.repository.cluster_files import Loaded, load
 
@@ -59,8 +61,56 @@ def running(kubeconfig: Path | None, context: str | None) -> "RunningCluster":
     return RunningCluster(of_kubeconfig(kubeconfig or Path(default).expanduser(), context))
 
 
+def confirmed(kubeconfig: Path | None, context: str | None, cluster: "Cluster") -> "RunningCluster":
+    """Return the cluster that a kubeconfig leads to, once it answered. Raises UsageError where it is another."""
+    from generator.live.identity import confirm  # noqa: PLC0415 - heavy
+
+    there = running(kubeconfig, context)
+    confirm(there, cluster)
+    return there
+
+
 def usable(loaded: Loaded) -> "Cluster":
     """Return the cluster of a file that can be read. Raises UsageError where it cannot: `gen check` tells more."""
     if loaded.cluster is None:
         raise UsageError(f"clusters/{loaded.name}/cluster.yaml: it has errors; `gen check` tells them")
     return loaded.cluster
+
+
+class Where(NamedTuple):
+    """What was said of a running cluster and of the file that describes it."""
+
+    names: tuple[str, ...]
+    kubeconfig: Path | None
+    context: str | None
+    directory: Path
+
+    @property
+    def root(self) -> Path:
+        """The root of the repository."""
+        return root_of(self.directory)
+
+    def described(self) -> "Cluster":
+        """Return what the one file says that is meant. Raises UsageError."""
+        return usable(only(self.root, self.names))
+
+    def running(self) -> "RunningCluster":
+        """Return what the kubeconfig leads to; nothing is asked yet. Raises UsageError."""
+        return running(self.kubeconfig, self.context)
+
+    def confirmed(self, cluster: "Cluster") -> "RunningCluster":
+        """Return the same once it has answered. Raises UsageError where it is another cluster."""
+        return confirmed(self.kubeconfig, self.context, cluster)
+
+
+def at_cluster(verb: Callable[..., int]) -> Callable[..., int]:
+    """Give a verb the options that say which running cluster is meant, and what they say as `where`."""
+
+    @functools.wraps(verb)
+    def call(**more: Any) -> int:
+        where = Where(**{name: more.pop(name) for name in Where._fields})
+        return verb(where=where, **more)
+
+    for option in (ROOT, CONTEXT, KUBECONFIG, CLUSTER):
+        call = option(call)
+    return call

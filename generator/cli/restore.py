@@ -2,13 +2,11 @@
 
 import sys
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
-from generator.cli.options import ROOT, root_of
+from generator.cli.live_options import Where, at_cluster
 from generator.cli.terminal import say
 from generator.cli.workflow import Place, follow, moment_now
 from generator.errors import UsageError
@@ -28,20 +26,9 @@ if TYPE_CHECKING:
     help="What is then written to the live bucket: nothing, what is missing or damaged, or every object.",
 )  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@CLUSTER
-@KUBECONFIG
-@CONTEXT
-@ROOT
-def command(  # noqa: PLR0913, PLR0917 - the options of the verb
-    bucket: str,
-    at: str | None,
-    into: str | None,
-    switch: "Switch",
-    yes: bool,  # noqa: FBT001 - an option of the verb
-    names: tuple[str, ...],
-    kubeconfig: Path | None,
-    context: str | None,
-    directory: Path,
+@at_cluster
+def command(  # noqa: PLR0913 - the options of the verb
+    where: Where, bucket: str, *, at: str | None, into: str | None, switch: "Switch", yes: bool
 ) -> int:
     """Bring a bucket of Ceph or of MinIO, or a volume of a team, back from its backup.
 
@@ -57,20 +44,16 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     from generator.cli.restore_volume import restore as restore_volume  # noqa: PLC0415 - as below
     from generator.day2.volume_restore import volume_backup  # noqa: PLC0415 - heavy
     from generator.day2.workflows.restoring import restore  # noqa: PLC0415 - heavy
-    from generator.live.identity import confirm  # noqa: PLC0415 - heavy
 
-    cluster, now = usable(only(root_of(directory), names)), moment_now()
+    cluster, now = where.described(), moment_now()
     if volume := volume_backup(cluster, bucket):
         wanted = asked_for(cluster, volume, now, at=at, into=into, switch=switch)
-        there = running(kubeconfig, context)
-        confirm(there, cluster)
+        there = where.confirmed(cluster)
         if not yes:
             _ask()
         return restore_volume(there, cluster, wanted)
     asked = restore(cluster, bucket, now, at=at, into=into, switch=switch)
-    there = running(kubeconfig, context)
-    confirm(there, cluster)
-    return _bring_back(there, cluster, asked, now, yes=yes)
+    return _bring_back(where.confirmed(cluster), cluster, asked, now, yes=yes)
 
 
 def _bring_back(there: "RunningCluster", cluster: Cluster, asked: "Restore", now: datetime, *, yes: bool) -> int:

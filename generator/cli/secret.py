@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from generator.cli.bootstrap import secrets_values
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, refuse_beside, running, usable
-from generator.cli.options import ROOT, TOLD, root_of
+from generator.cli.live_options import Where, at_cluster, refuse_beside
+from generator.cli.options import TOLD
 from generator.cli.terminal import bold, say, say_json
 from generator.errors import UsageError
 
@@ -34,19 +34,17 @@ def command() -> None:
 
 
 @command.command("list", short_help="List the declared Secrets with the age of their values.")
-@CLUSTER
-@KUBECONFIG
-@CONTEXT
-@ROOT
+@at_cluster
 @TOLD
-def list_(names: tuple[str, ...], kubeconfig: Path | None, context: str | None, directory: Path, output: str) -> int:
+def list_(where: Where, output: str) -> int:
     """List the Secrets that a cluster's components declare, the oldest values first: their age in days, who makes them,
     what is lost with them, and who rotates them. Copies are rotated with what they are copies of. Values are never read
     aloud. Only reads.
     """
     from generator.day2.rotation.ages import ages  # noqa: PLC0415 - heavy
 
-    cluster, there = _cluster(names, directory, kubeconfig, context)
+    cluster = where.described()
+    there = where.confirmed(cluster)
     found = list(ages(there, _declared(cluster)))
     if output == "json":
         say_json({"cluster": cluster.name, "secrets": [_row(one) for one in found]})
@@ -93,22 +91,16 @@ def _rotated(one: "Aged") -> str:
     type=click.IntRange(min=1),
     help=f"How long to wait for syncs and for pods. Default: {MINUTES}.",
 )
-@CLUSTER
-@KUBECONFIG
-@CONTEXT
-@ROOT
+@at_cluster
 @TOLD
 def rotate(  # noqa: PLR0913 - the options of the verb
+    where: Where,
     name: str,
     *,
     perform: bool,
     stolen: bool,
     secrets_dir: Path | None,
     timeout: int | None,
-    names: tuple[str, ...],
-    kubeconfig: Path | None,
-    context: str | None,
-    directory: Path,
     output: str,
 ) -> int:
     """Give a Secret another value, and its copies the same: of a copy, what it is a copy of.
@@ -121,7 +113,8 @@ def rotate(  # noqa: PLR0913 - the options of the verb
     """
     if not perform:
         refuse_beside("no --apply", {"--timeout": timeout is not None}, "nothing is waited for without it")
-    cluster, there = _cluster(names, directory, kubeconfig, context)
+    cluster = where.described()
+    there = where.confirmed(cluster)
     from generator.day2.rotation.family import family  # noqa: PLC0415 - heavy
 
     meant = family(_declared(cluster), name, stolen=stolen)
@@ -129,17 +122,6 @@ def rotate(  # noqa: PLR0913 - the options of the verb
     if not perform:
         return _foretell(cluster, work(ask=False, confirm=lambda: None, beside=False), output)
     return _perform(cluster, there, work, output)
-
-
-def _cluster(
-    names: tuple[str, ...], directory: Path, kubeconfig: Path | None, context: str | None
-) -> "tuple[Cluster, RunningCluster]":
-    from generator.live.identity import confirm  # noqa: PLC0415 - heavy
-
-    cluster = usable(only(root_of(directory), names))
-    there = running(kubeconfig, context)
-    confirm(there, cluster)
-    return cluster, there
 
 
 def _declared(cluster: "Cluster") -> "list[Secret]":

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, refuse_beside, running, usable
-from generator.cli.options import ROOT, TOLD, root_of
+from generator.cli.live_options import Where, at_cluster, refuse_beside
+from generator.cli.options import TOLD
 from generator.cli.parameters import PARAMETERS, given
 from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
@@ -37,18 +37,12 @@ SAMPLES = click.option(
 @STATE
 @SAVE
 @TOLD
-@CLUSTER
-@KUBECONFIG
-@CONTEXT
-@ROOT
+@at_cluster
 def command(  # noqa: PLR0913 - the options of the verb
     *,
+    where: Where,
     name: str,
     parameters: tuple[str, ...],
-    names: tuple[str, ...],
-    kubeconfig: Path | None,
-    context: str | None,
-    directory: Path,
     output: str,
     samples: bool,
     state: Path | None,
@@ -62,14 +56,14 @@ def command(  # noqa: PLR0913 - the options of the verb
     The operation is that of the working tree, as `gen render` would leave it. Needs what `gen rehearse` needs. Exit
     code 1 when something stands against the operation.
     """
-    _refuse(name, {"--kubeconfig": kubeconfig, "--context": context, "--state": state, "--save": save}, samples=samples)
-    root = root_of(directory)
-    cluster = usable(only(root, names))
-    read = None if samples else _state(cluster, kubeconfig, context, state)
+    said = {"--kubeconfig": where.kubeconfig, "--context": where.context, "--state": state, "--save": save}
+    _refuse(name, said, samples=samples)
+    cluster = where.described()
+    read = None if samples else _state(cluster, where, state)
     if save and read:
         _save(read, save)
         return 0
-    found = _played(root, cluster.name, read, name, given(parameters))
+    found = _played(where.root, cluster.name, read, name, given(parameters))
     _show(found, output)
     return FOUND if found.loud else 0
 
@@ -103,14 +97,12 @@ def _show(found: "Simulation", output: str) -> None:
         say(line)
 
 
-def _state(cluster: "Cluster", kubeconfig: Path | None, context: str | None, saved: Path | None) -> "State":
-    from generator.live.identity import confirm  # noqa: PLC0415 - heavy
+def _state(cluster: "Cluster", where: Where, saved: Path | None) -> "State":
     from generator.rehearsal.simulation.reading import load, read  # noqa: PLC0415 - heavy
 
     if saved:
         return load(saved, cluster.name)
-    there = running(kubeconfig, context)
-    confirm(there, cluster)
+    there = where.confirmed(cluster)
     say("reading what runs ...", err=True)
     return read(there, cluster.name)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
-from generator.cli.options import ROOT, TOLD, root_of
+from generator.cli.live_options import Where, at_cluster
+from generator.cli.options import TOLD
 from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
 from generator.repository.git_folder import locate
@@ -25,20 +25,10 @@ PAUSE = 5.0
 
 
 @click.command("status")
-@CLUSTER
-@KUBECONFIG
-@CONTEXT
-@ROOT
+@at_cluster
 @click.option("--watch", is_flag=True, help="Look again until all is well, or Ctrl-C. Default: once.")
 @TOLD
-def command(  # noqa: PLR0913, PLR0917 - the options of the verb
-    names: tuple[str, ...],
-    kubeconfig: Path | None,
-    context: str | None,
-    directory: Path,
-    watch: bool,  # noqa: FBT001 - an option of the verb
-    output: str,
-) -> int:
+def command(where: Where, watch: bool, output: str) -> int:  # noqa: FBT001 - an option of the verb
     """Tell how a running cluster does, and why something is stuck.
 
     By wave each component with its health, whether it is as in Git, and its commit; then in words what is stuck, with
@@ -51,10 +41,8 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
 
     if watch and output == "json":
         raise UsageError("--watch is for people: leave it, or --output json")
-    root = root_of(directory)
-    cluster = usable(only(root, names))
-    there = running(kubeconfig, context)
-    behind, patience = _behind(root), 0.0  # who looks for the first time may have the wrong address
+    cluster, there = where.described(), where.running()
+    behind, patience = _behind(where.root), 0.0  # who looks for the first time may have the wrong address
 
     def look() -> "tuple[Status, datetime]":
         now = datetime.now(UTC)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, refuse_beside, running, usable
-from generator.cli.options import ROOT, TOLD, root_of
+from generator.cli.live_options import Where, at_cluster, refuse_beside
+from generator.cli.options import TOLD
 from generator.cli.terminal import say, say_json, styled
 from generator.errors import UsageError
 from generator.model.plural import plural
@@ -50,21 +50,15 @@ NAME = 48
     help="How long to wait for all of it.",
 )
 @TOLD
-@CLUSTER
-@KUBECONFIG
-@CONTEXT
-@ROOT
-def command(  # noqa: PLR0913, PLR0917 - the options of the verb
+@at_cluster
+def command(  # noqa: PLR0913 - the options of the verb
+    where: Where,
     components: tuple[str, ...],
     tier: str,
     revision: str,
+    *,
     timeout: int,
     output: str,
-    names: tuple[str, ...],
-    kubeconfig: Path | None,
-    context: str | None,
-    directory: Path,
-    *,
     dry_run: bool,
     now: bool,
 ) -> int:
@@ -79,16 +73,13 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     Argo CD does the work: when this command is interrupted, what was begun goes on, and nothing more begins.
     """
     from generator.live.away import answered  # noqa: PLC0415 - heavy
-    from generator.live.identity import confirm  # noqa: PLC0415 - heavy
     from generator.live.sync.plan import Asked, target  # noqa: PLC0415 - heavy
 
     if dry_run:
         refuse_beside("--dry-run", {"--now": now}, "a dry run begins nothing; leave one of them")
     wishes = _Wishes(output=output, by_hand=now, minutes=timeout)
-    root = root_of(directory)
-    cluster = usable(only(root, names))
-    there = running(kubeconfig, context)
-    confirm(there, cluster)
+    root, cluster = where.root, where.described()
+    there = where.confirmed(cluster)
     asked = Asked(names=components, tier=tier, revision=revision, patience=wishes.left())
     goal = answered(there, partial(target, root, there, cluster, asked, dry=dry_run), partial(say, err=True))
     if dry_run:
