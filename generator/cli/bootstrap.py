@@ -11,7 +11,7 @@ import click
 
 from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, refuse_beside, running
 from generator.cli.options import ROOT, TOLD, root_of
-from generator.cli.output import show_findings, summary
+from generator.cli.output import mend_first
 from generator.cli.terminal import bold, say, say_json, styled
 from generator.errors import UsageError
 
@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913 - the options of the verb
     root = root_of(directory)
     loaded = only(root, names)
     if loaded.wrong or loaded.cluster is None:
-        return _refuse(loaded)
+        return mend_first([loaded])
     from generator.live.bootstrap.bootstrap import bootstrap  # noqa: PLC0415 - heavy
 
     there, beside = running(kubeconfig, context), output == "json"
@@ -113,12 +113,6 @@ def _refuse_idle(*, timed: bool, perform: bool, no_wait: bool) -> None:
         refuse_beside("no --apply", given, "nothing is waited for without it; give --apply as well")
     if no_wait:
         refuse_beside("--no-wait", {"--timeout": timed}, "it waits for nothing; leave one of them")
-
-
-def _refuse(loaded: "Loaded") -> int:
-    show_findings([loaded], "text")
-    say(f"{summary([loaded])}: mend them first", err=True)
-    return 1
 
 
 def _tell_server(name: str, there: "RunningCluster", *, err: bool) -> None:

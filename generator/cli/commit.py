@@ -17,10 +17,23 @@ from generator.publish.prepare import Prepared
 from generator.repository.hand_edits import refusals, several
 from generator.review.text import lines
 
+BRANCH = click.option(
+    "--branch", metavar="NAME", help="The branch to commit on: a new one, or the one that is checked out."
+)
+ALLOW = click.option(
+    "--allow",
+    metavar="'CODE:OBJECT reason'",
+    multiple=True,
+    help="Approve one effect on one object, and say why; may be repeated.",
+)
+PUSH = click.option(
+    "--push", is_flag=True, help="Push the branch; with a token in the environment open a pull request."
+)
+
 
 @click.command("commit")
 @ROOT
-@click.option("--branch", metavar="NAME", help="The branch to commit on: a new one, or the one that is checked out.")
+@BRANCH
 @click.option(
     "-m",
     "--message",
@@ -29,13 +42,8 @@ from generator.review.text import lines
     default="",
     help="Your words; the first line is the subject. Default: what the change is.",
 )
-@click.option(
-    "--allow",
-    metavar="'CODE:OBJECT reason'",
-    multiple=True,
-    help="Approve one effect on one object, and say why; may be repeated.",
-)
-@click.option("--push", is_flag=True, help="Push the branch; with a token in the environment open a pull request.")
+@ALLOW
+@PUSH
 def command(directory: Path, branch: str | None, said: str, allow: tuple[str, ...], *, push: bool) -> int:
     """Render, check and commit a change, with a message that says what it does to the running clusters.
 

@@ -1,13 +1,11 @@
 """`gen diff`."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.options import CLUSTER, ROOT, output_as, root_of
 from generator.cli.output import show_findings
 from generator.cli.terminal import say, say_json, styled
 from generator.errors import UsageError
@@ -15,9 +13,6 @@ from generator.model.change import Effect
 from generator.review.report import Report, report
 from generator.review.sides import Wanted, both_sides
 from generator.review.text import lines
-
-if TYPE_CHECKING:
-    from generator.repository.cluster_files import Loaded
 
 APPROVAL = 3
 
@@ -27,13 +22,7 @@ APPROVAL = 3
 @click.argument("head", required=False)
 @CLUSTER
 @ROOT
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json", "markdown", "html"]),
-    default="text",
-    show_default=True,
-    help="How to tell it: markdown for a pull request, html as a page.",
-)
+@output_as("text", "json", "markdown", "html", help="How to tell it: markdown for a pull request, html as a page.")
 @click.option(
     "--since",
     metavar="BASE",
@@ -66,7 +55,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     if since is not None and base is not None:
         raise UsageError("give BASE or --since BASE: both say what is compared with")
     wanted = Wanted(base=since or base, head="HEAD" if since else head, clusters=clusters, left=since is not None)
-    with both_sides(root, wanted, lambda names: _load(root, names)) as sides:
+    with both_sides(root, wanted) as sides:
         if sides.wrong:
             show_findings(list(sides.wrong), "text")
             say("nothing was compared: mend the cluster file first", err=True)
@@ -76,12 +65,6 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
         say(f"note: {sides.note}", err=True)
     _show(found, output)
     return APPROVAL if found.unapproved else int(any(one.found.findings for one in found.clusters))
-
-
-def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
-    from generator.repository.cluster_files import load  # noqa: PLC0415 - it imports every check
-
-    return load(root, names)
 
 
 def _show(found: Report, output: str) -> None:

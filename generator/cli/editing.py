@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from generator.cli.options import ROOT, root_of, together
 from generator.cli.output import show_findings, tally
 from generator.cli.terminal import bold, say, styled
 from generator.edits.gains import gains
@@ -16,9 +17,6 @@ from generator.model.node_sets import names_of
 from generator.repository.edited import Outcome, edited, write_edit
 from generator.repository.write_lock import exclusive
 
-CLUSTER = click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has it.")
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
-DESPITE = click.option("--despite-warnings", is_flag=True, help="Write it also where it brings a warning.")
 HARDWARE = ("cpu", "memory", "gpus", "gpu_model", "gpu_memory")
 """What `hardware` gives a verb, beside `disks`."""
 LISTED = 6
@@ -63,40 +61,47 @@ class Share(click.ParamType[tuple[str, int]]):
         return team, int(count)
 
 
-def hardware(verb: Callable[..., int]) -> Callable[..., int]:
-    """Give a verb the options that say what a node has."""
-    options = (
-        click.option("--cpu", type=click.IntRange(1), help="Hardware threads of a node. Default: unchanged."),
-        click.option("--memory", metavar="AMOUNT", help="Memory of a node, as in 1Ti. Default: unchanged."),
-        click.option("--gpus", type=click.IntRange(0), help="GPUs of a node. Default: unchanged."),
-        click.option("--gpu-model", metavar="MODEL", help="Model of the GPUs. Default: unchanged."),
-        click.option("--gpu-memory", metavar="AMOUNT", help="Memory of one GPU, as in 80Gi. Default: unchanged."),
-        click.option(
-            "--disk",
-            "disks",
-            metavar="DISK",
-            multiple=True,
-            help="More disks, as an entry of the file; may be repeated. Default: none.",
-        ),
-    )
-    for option in reversed(options):
-        verb = option(verb)
-    return verb
+RACKS = click.option(
+    "--rack", "racks", type=Names(),
+    help="Where they stand, or a set of racks that they take in turn. Default: the rack of what they are like.",
+)  # fmt: skip
+EDIT = together(
+    click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has it."),
+    ROOT,
+    click.option("--dry-run", is_flag=True, help="Only tell what would be written."),
+    click.option("--despite-warnings", is_flag=True, help="Write it also where it brings a warning."),
+)
+"""What `make` is told beside the edit."""
+hardware = together(
+    click.option("--cpu", type=click.IntRange(1), help="Hardware threads of a node. Default: unchanged."),
+    click.option("--memory", metavar="AMOUNT", help="Memory of a node, as in 1Ti. Default: unchanged."),
+    click.option("--gpus", type=click.IntRange(0), help="GPUs of a node. Default: unchanged."),
+    click.option("--gpu-model", metavar="MODEL", help="Model of the GPUs. Default: unchanged."),
+    click.option("--gpu-memory", metavar="AMOUNT", help="Memory of one GPU, as in 80Gi. Default: unchanged."),
+    click.option(
+        "--disk",
+        "disks",
+        metavar="DISK",
+        multiple=True,
+        help="More disks, as an entry of the file; may be repeated. Default: none.",
+    ),
+)
+"""The options that say what a node has."""
 
 
 def make(  # noqa: PLR0913 - what a verb was given
-    root: Path,
     edit: Callable[[Source], str],
     *,
-    cluster: str | None,
     holds: str,
+    cluster: str | None,
+    directory: Path,
     dry_run: bool,
     despite_warnings: bool,
 ) -> int:
     """Make an edit, show what it changes and what the cluster gains or loses, and write the file. Nothing is written
     when the edited file would have a finding that it has not now.
     """
-    with exclusive(root, lambda text: say(text, err=True)) as lock:
+    with exclusive(root_of(directory), lambda text: say(text, err=True)) as lock:
         outcome = edited(lock.root, cluster, holds, edit)
         fresh = outcome.after.findings
         show_findings([outcome.after], "text")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from generator.cli.image_output import image_data, lists, show_answers, show_clusters, show_totals, table
-from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.options import CLUSTER, ROOT, output_as, root_of
 from generator.cli.output import show_findings, summary
 from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
@@ -29,13 +29,10 @@ from generator.upstream.image_list import Image, merged
 @click.command("images")
 @CLUSTER
 @ROOT
-@click.option(
-    "--output",
-    type=click.Choice(["table", "json", "skopeo", "plain", "cyclonedx"]),
-    default="table",
-    show_default=True,
+@output_as(
+    "table", "json", "skopeo", "plain", "cyclonedx",
     help="skopeo: what `skopeo sync --src yaml` reads; plain: a reference on each line; cyclonedx: one cluster's SBOM.",
-)
+)  # fmt: skip
 @click.option("--sizes", is_flag=True, help="Ask the registries for digests and sizes (linux/amd64, compressed).")
 @click.option(
     "--lock",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from generator.cli.options import ROOT, root_of
+from generator.cli.options import ROOT, root_of, together
 from generator.errors import UsageError
 from generator.repository.cluster_files import Loaded, load
 
@@ -111,6 +111,4 @@ def at_cluster(verb: Callable[..., int]) -> Callable[..., int]:
         where = Where(**{name: more.pop(name) for name in Where._fields})
         return verb(where=where, **more)
 
-    for option in (ROOT, CONTEXT, KUBECONFIG, CLUSTER):
-        call = option(call)
-    return call
+    return together(CLUSTER, KUBECONFIG, CONTEXT, ROOT)(call)

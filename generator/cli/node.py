@@ -1,12 +1,10 @@
 """`gen node`."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, HARDWARE, Address, Names, Share, hardware, make
-from generator.cli.options import ROOT, root_of
+from generator.cli.editing import EDIT, HARDWARE, RACKS, Address, Names, Share, hardware, make
 from generator.edits.hardware import Change, disk, set_nodes
 from generator.edits.nodes import Replacement, Wanted, add_nodes, remove_nodes, replace_node
 from generator.edits.quotas import raise_quotas
@@ -26,20 +24,14 @@ def command() -> None:
 @click.argument("names", type=Names())
 @click.option("--like", metavar="NODE", help="The node that they are like: its pool, its leaves. Must be given.")
 @click.option("--address", type=Address(), help="Address of the first. Default: the next that is free.")
-@click.option(
-    "--rack", "racks", type=Names(),
-    help="Where they stand, or a set of racks that they take in turn. Default: the rack of what they are like.",
-)  # fmt: skip
+@RACKS
 @click.option("--mac", metavar="MAC", help="Address of the network card, of one node. Default: none.")
 @click.option(
     "--quota", "quotas", type=Share(), metavar="TEAM=N", multiple=True,
     help="GPUs of the pool, or CPUs of one without GPUs, that a team owns more; may be repeated. Default: none.",
 )  # fmt: skip
-@CLUSTER
-@ROOT
-@DRY_RUN
-@DESPITE
-def add(names: list[str], directory: Path, like: str | None, quotas: tuple[tuple[str, int], ...], **more: Any) -> int:
+@EDIT
+def add(names: list[str], like: str | None, quotas: tuple[tuple[str, int], ...], **more: Any) -> int:
     """Add NAMES (gpu-016, gpu-[016-120]) behind the node that they are like, with the next free addresses, and ports
     on the leaves of the right rails.
 
@@ -52,21 +44,18 @@ def add(names: list[str], directory: Path, like: str | None, quotas: tuple[tuple
     def added(source: Source) -> str:
         return raise_quotas(source, add_nodes(source, like, wanted), source.machine(like).pool, quotas)
 
-    return make(root_of(directory), added, holds=like, **more)
+    return make(added, holds=like, **more)
 
 
 @command.command("remove", short_help="Take nodes out of the file.")
 @click.argument("names", type=Names())
-@CLUSTER
-@ROOT
-@DRY_RUN
-@DESPITE
-def remove(names: list[str], directory: Path, **more: Any) -> int:
+@EDIT
+def remove(names: list[str], **more: Any) -> int:
     """Take the lines of NAMES (gpu-016, gpu-[016-120]) out of the file.
 
     What runs on the nodes is not touched: first read "Taking a node out" in docs/operations.md.
     """
-    return make(root_of(directory), lambda source: remove_nodes(source, names), holds=names[0], **more)
+    return make(lambda source: remove_nodes(source, names), holds=names[0], **more)
 
 
 @command.command("replace", short_help="Put another machine in a node's place.")
@@ -78,33 +67,27 @@ def remove(names: list[str], directory: Path, **more: Any) -> int:
     "--disk", "disks", metavar="OLD=NEW", multiple=True,
     help="Id of a disk and of the one in its place; may be repeated. Default: unchanged.",
 )  # fmt: skip
-@CLUSTER
-@ROOT
-@DRY_RUN
-@DESPITE
-def replace(old: str, new: str | None, directory: Path, disks: tuple[str, ...], **more: Any) -> int:
+@EDIT
+def replace(old: str, new: str | None, disks: tuple[str, ...], **more: Any) -> int:
     """Put another machine in the place of NODE, with its addresses and ports: under the name NEW, or with the same name
     and another card, controller or disks.
     """
     wanted = Replacement(name=new, mac=more.pop("mac"), bmc=more.pop("bmc"), disks=dict(map(_pair, disks)))
-    return make(root_of(directory), lambda source: replace_node(source, old, wanted), holds=old, **more)
+    return make(lambda source: replace_node(source, old, wanted), holds=old, **more)
 
 
 @command.command("set", short_help="Write other hardware into nodes.")
 @click.argument("names", type=Names())
 @hardware
 @click.option("--rack", metavar="RACK", help="Where they stand. Default: unchanged.")
-@CLUSTER
-@ROOT
-@DRY_RUN
-@DESPITE
-def change(names: list[str], directory: Path, rack: str | None, disks: tuple[str, ...], **more: Any) -> int:
+@EDIT
+def change(names: list[str], rack: str | None, disks: tuple[str, ...], **more: Any) -> int:
     """Write other hardware, or another rack, into the lines of NAMES (gpu-07, gpu-[01-12]).
 
     What all nodes of a pool have is better changed at the pool, by hand.
     """
     other = Change(disks=tuple(map(disk, disks)), **{key: more.pop(key) for key in HARDWARE})
-    return make(root_of(directory), lambda source: set_nodes(source, names, other, rack), holds=names[0], **more)
+    return make(lambda source: set_nodes(source, names, other, rack), holds=names[0], **more)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -1,8 +1,9 @@
 """Options that several verbs share."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os.path import normpath, sep
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import click
 
@@ -11,10 +12,28 @@ from generator.repository.git_folder import locate, unborn
 from generator.repository.places import find_root, names
 from generator.repository.shards import Shard
 
+Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Gives a verb an option, or several."""
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."
 )
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def together(*options: Option) -> Option:
+    """Return options as one, which help shows in this order."""
+
+    def given(verb: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            verb = option(verb)
+        return verb
+
+    return given
+
+
+def output_as(*forms: str, help: str) -> Option:  # noqa: A002 - as click names it
+    """Return the option that says in which form something is told: the first one unless it is given."""
+    return click.option("--output", type=click.Choice(forms), default=forms[0], show_default=True, help=help)
 
 
 def here() -> str:
@@ -27,9 +46,7 @@ ROOT = click.option(
 )
 
 
-TOLD = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
-)
+TOLD = output_as("text", "json", help="How to tell it.")
 
 
 SINCE = click.option(

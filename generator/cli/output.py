@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
+from generator.cli.options import output_as
 from generator.cli.terminal import annotate, one_line, say, say_json, styled, visible, width
 from generator.model.finding import Edit, Finding, Position, Severity, dotted
 from generator.model.plural import plural
@@ -14,19 +13,9 @@ if TYPE_CHECKING:
     from generator.repository.cluster_files import Loaded
     from generator.repository.locate import Located
 
-OUTPUT = click.option(
-    "--output",
-    type=click.Choice(["text", "json", "github"]),
-    default="text",
-    show_default=True,
-    help="How findings are printed.",
-)
-REPORTED = click.option(
-    "--output",
-    type=click.Choice(["text", "json", "github", "gitlab"]),
-    default="text",
-    show_default=True,
-    help="How findings are printed; gitlab: as a code quality report.",
+OUTPUT = output_as("text", "json", "github", help="How findings are printed.")
+REPORTED = output_as(
+    "text", "json", "github", "gitlab", help="How findings are printed; gitlab: as a code quality report."
 )
 MOST = 1000
 """Findings that are printed; beyond that only JSON has them."""
@@ -92,6 +81,13 @@ def nothing_written(loaded: Sequence["Loaded"], output: str) -> int:
     """Show what is wrong, and say that therefore nothing was written. Returns the exit code."""
     show_findings(loaded, output)
     say(f"{summary(loaded)}: nothing was written", err=True)
+    return 1
+
+
+def mend_first(loaded: Sequence["Loaded"]) -> int:
+    """Show what is wrong with cluster files of which nothing can be made. Returns the exit code."""
+    show_findings(loaded, "text")
+    say(f"{summary(loaded)}: mend them first", err=True)
     return 1
 
 

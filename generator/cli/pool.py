@@ -1,12 +1,10 @@
 """`gen pool`."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, HARDWARE, Names, Share, hardware, make
-from generator.cli.options import ROOT, root_of
+from generator.cli.editing import EDIT, HARDWARE, RACKS, Names, Share, hardware, make
 from generator.edits.hardware import Change, disk
 from generator.edits.nodes import Wanted
 from generator.edits.pools import add_pool
@@ -23,22 +21,15 @@ def command() -> None:
 @click.argument("name")
 @click.option("--like", metavar="POOL", help="The pool that it is like. Must be given.")
 @click.option("--nodes", type=Names(), help="Its nodes, as in gpu-[16-31]. Must be given.")
-@click.option(
-    "--rack", "racks", type=Names(),
-    help="Where they stand, or a set of racks that they take in turn. Default: the rack of what they are like.",
-)  # fmt: skip
+@RACKS
 @hardware
-@CLUSTER
-@ROOT
-@DRY_RUN
-@DESPITE
-def add(  # noqa: PLR0913 - the verb's options
+@EDIT
+def add(
     name: str,
     *,
     like: str | None,
     nodes: list[str] | None,
     racks: list[str] | None,
-    directory: Path,
     disks: tuple[str, ...],
     **more: Any,
 ) -> int:
@@ -51,21 +42,18 @@ def add(  # noqa: PLR0913 - the verb's options
         raise UsageError(f"say what it is like and which nodes it has: gen pool add {name} --like POOL --nodes NAMES")
     other = Change(disks=tuple(map(disk, disks)), **{key: more.pop(key) for key in HARDWARE})
     wanted = Wanted(names=nodes, racks=racks or ())
-    return make(root_of(directory), lambda source: add_pool(source, name, like, wanted, other), holds=like, **more)
+    return make(lambda source: add_pool(source, name, like, wanted, other), holds=like, **more)
 
 
 @command.command("quota", short_help="Give teams more of a pool.")
 @click.argument("pool")
 @click.argument("shares", metavar="TEAM=N...", type=Share(), nargs=-1)
-@CLUSTER
-@ROOT
-@DRY_RUN
-@DESPITE
-def quota(pool: str, shares: tuple[tuple[str, int], ...], directory: Path, **more: Any) -> int:
+@EDIT
+def quota(pool: str, shares: tuple[tuple[str, int], ...], **more: Any) -> int:
     """Let each TEAM own N more GPUs of POOL, or N more CPUs where it has no GPUs, with memory as its nodes have it.
 
     More than no team owns yet is refused, as by `gen check`.
     """
     if not shares:
         raise UsageError(f"say who gets how much: gen pool quota {pool} TEAM=N")
-    return make(root_of(directory), lambda source: raise_quotas(source, source.text, pool, shares), holds=pool, **more)
+    return make(lambda source: raise_quotas(source, source.text, pool, shares), holds=pool, **more)

@@ -1,20 +1,18 @@
 """`gen rehearse`."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.options import CLUSTER, ROOT, output_as, root_of
 from generator.cli.output import show_findings
 from generator.cli.terminal import say, say_json
 from generator.review.sides import Sides, Wanted, both_sides
 
 if TYPE_CHECKING:
     from generator.rehearsal.rehearsal import Rehearsal
-    from generator.repository.cluster_files import Loaded
     from generator.review.report import Report
 
 FOUND = 1
@@ -32,13 +30,7 @@ FOUND = 1
     show_default=True,
     help="How long the twin is watched after the change, unless it is quiet before.",
 )
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="How to tell it; html: a page, with what `gen diff` says.",
-)
+@output_as("text", "json", "html", help="How to tell it; html: a page, with what `gen diff` says.")
 @click.option(
     "--argocd", is_flag=True, help="Have Argo CD itself sync BASE and the change, from a Git server on loopback."
 )
@@ -66,7 +58,7 @@ def command(  # noqa: PLR0913 - the options of the verb
     when something happened that somebody should look at before the merge.
     """
     root = root_of(directory)
-    with both_sides(root, Wanted(base=base, clusters=clusters), lambda names: _load(root, names)) as sides:
+    with both_sides(root, Wanted(base=base, clusters=clusters)) as sides:
         if sides.wrong:
             show_findings(list(sides.wrong), "text")
             say("nothing was rehearsed: mend the cluster file first", err=True)
@@ -74,12 +66,6 @@ def command(  # noqa: PLR0913 - the options of the verb
         told, found = _rehearse(sides, watch, argocd=argocd, promised=promises)
     _show(told, found, output)
     return FOUND if any(one.loud for one in found) else 0
-
-
-def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
-    from generator.repository.cluster_files import load  # noqa: PLC0415 - it imports every check
-
-    return load(root, names)
 
 
 def _rehearse(sides: Sides, watch: float, *, argocd: bool, promised: bool) -> "tuple[Report, list[Rehearsal]]":

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, root_of
-from generator.cli.output import show_findings, summary, without_accepted
+from generator.cli.options import CLUSTER, ROOT, output_as, root_of
+from generator.cli.output import mend_first, without_accepted
 from generator.cli.terminal import say, say_json
 from generator.components import compose
 from generator.errors import UsageError
@@ -18,13 +18,7 @@ from generator.upstream.cluster_images import cluster_images
 @click.command("report")
 @CLUSTER
 @ROOT
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="How to tell it; html: as a page.",
-)
+@output_as("text", "json", "html", help="How to tell it; html: as a page.")
 def command(clusters: tuple[str, ...], directory: Path, output: str) -> int:
     """Show a cluster as it is: racks, leaf switches, storage, quotas, waves, Secrets, images, findings, waivers.
 
@@ -34,9 +28,7 @@ def command(clusters: tuple[str, ...], directory: Path, output: str) -> int:
     root = root_of(directory)
     loaded = load(root, clusters)
     if any(one.wrong for one in loaded):
-        show_findings(loaded, "text")
-        say(f"{summary(loaded)}: mend them first", err=True)
-        return 1
+        return mend_first(loaded)
     if output == "html" and len(loaded) > 1:
         raise UsageError(f"a page is of one cluster: --cluster {loaded[0].name}")
     found = [_state(root, one) for one in loaded]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from generator.cli.commit import show_link, show_result, show_stopped
+from generator.cli.commit import ALLOW, BRANCH, PUSH, show_link, show_result, show_stopped
 from generator.cli.live_options import refuse_beside
 from generator.cli.options import ROOT, root_of
 from generator.cli.terminal import bold, say
@@ -24,7 +24,7 @@ from generator.review.text import lines
 @ROOT
 @click.option("--last", is_flag=True, help="Take back the last commit of the branch.")
 @click.option("--dry-run", is_flag=True, help="Only tell what it would do to the running clusters.")
-@click.option("--branch", metavar="NAME", help="The branch to commit on: a new one, or the one that is checked out.")
+@BRANCH
 @click.option(
     "-m",
     "--message",
@@ -33,13 +33,8 @@ from generator.review.text import lines
     default="",
     help="Your words; the first line is the subject. Default: what is taken back.",
 )
-@click.option(
-    "--allow",
-    metavar="'CODE:OBJECT reason'",
-    multiple=True,
-    help="Approve one effect on one object, and say why; may be repeated.",
-)
-@click.option("--push", is_flag=True, help="Push the branch; with a token in the environment open a pull request.")
+@ALLOW
+@PUSH
 def command(  # noqa: PLR0913 - the options of the verb
     commit: str | None,
     directory: Path,

@@ -110,7 +110,6 @@ def _state(cluster: "Cluster", where: Where, saved: Path | None) -> "State":
 def _played(root: Path, cluster: str, state: "State | None", name: str, told: Mapping[str, str]) -> "Simulation":
     from generator.day2.workflows.operations import values  # noqa: PLC0415 - heavy
     from generator.rehearsal.simulation.simulate import Wish, simulate  # noqa: PLC0415 - heavy
-    from generator.repository.cluster_files import load  # noqa: PLC0415 - it imports every check
     from generator.review.sides import Wanted, both_sides  # noqa: PLC0415 - heavy
 
     wish = Wish(
@@ -120,7 +119,7 @@ def _played(root: Path, cluster: str, state: "State | None", name: str, told: Ma
         tell=lambda text: say(f"{text} ...", err=True),
     )
     wanted = Wanted(base="HEAD", clusters=(cluster,))
-    with both_sides(root, wanted, lambda names: load(root, names)) as sides:
+    with both_sides(root, wanted) as sides:
         if sides.wrong:
             raise UsageError(f"{cluster_file(cluster)}: it has errors; `gen check` tells them")
         return simulate(sides.new, cluster, wish)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from generator.cli.live_options import CLUSTER, only, usable
-from generator.cli.options import ROOT, root_of
+from generator.cli.options import ROOT, output_as, root_of
 from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
 
@@ -22,13 +22,7 @@ from generator.errors import UsageError
     help="The cluster's Prometheus, as http://127.0.0.1:9090 behind `kubectl port-forward`. Must be given.",
 )
 @ROOT
-@click.option(
-    "--output",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    show_default=True,
-    help="How to tell it.",
-)
+@output_as("text", "markdown", "json", help="How to tell it.")
 def command(names: tuple[str, ...], month: str | None, url: str, directory: Path, output: str) -> int:
     """Tell what teams used of a cluster's GPUs in a month.
 

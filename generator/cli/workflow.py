@@ -11,7 +11,7 @@ import click
 
 from generator.cli.argo_options import OPTIONS, Meant, way
 from generator.cli.live_options import CLUSTER, only, usable
-from generator.cli.options import ROOT, TOLD, root_of
+from generator.cli.options import ROOT, TOLD, root_of, together
 from generator.cli.parameters import PARAMETERS, given
 from generator.cli.simulate import command as simulate
 from generator.cli.terminal import say, say_json
@@ -63,9 +63,7 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
             raise UsageError(f"{cluster.name} has no operations: its cluster file has no backups; or say --namespace")
         return verb(place=Place(there, spaces), **more)
 
-    for option in (*reversed(OPTIONS), NAMESPACE, CLUSTER, ROOT):
-        call = option(call)
-    return call
+    return together(ROOT, CLUSTER, NAMESPACE, *OPTIONS)(call)
 
 
 @click.group("workflow")

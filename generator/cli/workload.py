@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from generator.cli.options import ROOT, root_of
-from generator.cli.output import show_findings, summary
+from generator.cli.output import mend_first
 from generator.cli.terminal import say
 from generator.components.component import Manifest
 from generator.errors import UsageError
@@ -86,7 +86,7 @@ def new(  # noqa: PLR0913 - the verb's options
     wanted = Wanted(name=name, team=team, gpus=gpus, image=image, pool=pool, device=device, priority=priority, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
-        return _wrong(one)
+        return mend_first([one])
     made = workload(one.cluster, kind, wanted)
     _hand_over(made.manifests, made.notes, output)
     return 0
@@ -134,7 +134,7 @@ def bring(  # noqa: PLR0913 - the verb's options
     wanted = Ingest(name=name, team=team, image=image, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
-        return _wrong(one)
+        return mend_first([one])
     _hand_over(ingest(one.cluster, wanted), [NOTE], output)
     return 0
 
@@ -178,16 +178,10 @@ def serve(  # noqa: PLR0913 - the verb's options
     wanted = Server(name=name, team=team, image=image, least=least, most=most, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
-        return _wrong(one)
+        return mend_first([one])
     made, notes = server(one.cluster, wanted)
     _hand_over(made, notes, output)
     return 0
-
-
-def _wrong(one: Loaded) -> int:
-    show_findings([one], "text")
-    say(f"{summary([one])}: mend them first", err=True)
-    return 1
 
 
 def _hand_over(manifests: Sequence[Manifest], notes: Sequence[str], output: Path | None) -> None:

@@ -1,9 +1,9 @@
 """Which two states of a repository are compared: commits, or the working tree."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,9 +17,6 @@ from generator.review.approvals import Approval, in_commits
 
 if TYPE_CHECKING:
     from generator.repository.cluster_files import Loaded
-
-Load: TypeAlias = Callable[[Sequence[str]], "list[Loaded]"]
-
 
 UNKNOWN_MAIN = (
     "compared with HEAD, and commits are not told: Git knows no main branch here; `git remote set-head origin --auto` "
@@ -54,7 +51,7 @@ class Sides(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
+def both_sides(root: Path, wanted: Wanted) -> Iterator[Sides]:
     """Yield the two states. Raises UsageError where Git does not have them."""
     place = locate(root)
     if place is None:
@@ -74,7 +71,7 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
         else:
             touched = history.changed_since(head)
             names = _unrendered(root, {*differing, *touched}, wanted.clusters)
-            loaded = load(names) if names else []
+            loaded = _loaded(root, names) if names else []
             wrong = tuple(one for one in loaded if one.wrong)
             rendered = _rendered(root, loaded) if loaded and not wrong else ()
             new = working_side(root, history, touched, rendered)
@@ -90,6 +87,12 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             wrong=wrong,
             note=note,
         )
+
+
+def _loaded(root: Path, names: list[str]) -> "list[Loaded]":
+    from generator.repository.cluster_files import load  # noqa: PLC0415 - it imports every check
+
+    return load(root, names)
 
 
 def _rendered(root: Path, loaded: "list[Loaded]") -> tuple[Change, ...]:

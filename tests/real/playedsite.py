@@ -15,7 +15,6 @@ from generator.rehearsal.rehearse import Clock
 from generator.rehearsal.simulation.simulate import Play, operation
 from generator.rehearsal.simulation.text import lines
 from generator.rehearsal.standing import Standing, standing
-from generator.repository.cluster_files import load
 from generator.review.sides import Wanted, both_sides
 
 Object = dict[str, Any]
@@ -76,7 +75,7 @@ def played(repository: Repository, folder: Path) -> Iterator[Plays]:
     for one in ("a", "t", "plays"):
         (folder / one).mkdir()
     wanted = Wanted(base="HEAD", clusters=("small",))
-    with both_sides(repository.root, wanted, lambda names: load(repository.root, names)) as sides:
+    with both_sides(repository.root, wanted) as sides:
         found = lay_out(sides.new, "small", folder / "a")
     with standing(found, folder / "t") as base:
         yield Plays(base, found, folder / "plays")

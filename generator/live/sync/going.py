@@ -36,7 +36,7 @@ def going(one: Application) -> list[Resource]:
 def judged(root: Path, cluster: str, base: str, head: str) -> Report:
     """Return what `gen diff` says of one cluster between two commits. Raises UsageError."""
     wanted = Wanted(base=base, head=head, clusters=(cluster,))
-    with both_sides(root, wanted, lambda _names: []) as sides:
+    with both_sides(root, wanted) as sides:
         return report(sides, ())
 
 
