@@ -11,7 +11,7 @@ from generator.day2.workflows.text import lasted
 from generator.live.away import answered
 from generator.live.messages import shortened
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, sequence
+from generator.model.fields import condition, dig, sequence
 
 Seen = TypeVar("Seen")
 PAUSE = 5.0
@@ -56,9 +56,9 @@ def filling(running: RunningCluster, one: VolumeRestore) -> Standing:
     """Return what VolSync waits for that fills the claim: what it says itself, its mover, or the claim's volume."""
     asked = running.get(f"{DESTINATIONS.format(one.team)}/{one.into}") or {}
     since = str(dig(asked, "status", "lastSyncStartTime") or dig(asked, "metadata", "creationTimestamp") or "")
-    for condition in sequence(dig(asked, "status", "conditions")):
-        if dig(condition, "reason") == "Error":
-            return Standing(f"VolSync says: {shortened(str(dig(condition, 'message') or ''))}", since)
+    for each in sequence(dig(asked, "status", "conditions")):
+        if dig(each, "reason") == "Error":
+            return Standing(f"VolSync says: {shortened(str(dig(each, 'message') or ''))}", since)
     # Its name in VolSync v0.16.0: `internal/controller/mover/restic/mover.go`.
     if mover := running.get(f"{JOBS.format(one.team)}/volsync-dst-{one.into}"):
         return _job(running, one, mover, "the mover")
@@ -87,9 +87,9 @@ def _held_up(running: RunningCluster, one: VolumeRestore, job: Manifest) -> str:
     """Return why a Job's pod does not run, as the scheduler or its node says."""
     named = f"batch.kubernetes.io/job-name={dig(job, 'metadata', 'name')}"
     for pod in running.items(PODS.format(one.team), labelSelector=named):
-        for condition in sequence(dig(pod, "status", "conditions")):
-            if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
-                return f": {shortened(str(dig(condition, 'message') or ''))}"
+        scheduled = condition(pod, "PodScheduled")
+        if scheduled.get("status") == "False":
+            return f": {shortened(str(scheduled.get('message') or ''))}"
         for container in sequence(dig(pod, "status", "containerStatuses")):
             if reason := dig(container, "state", "waiting", "reason"):
                 return f": {reason}"

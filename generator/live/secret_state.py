@@ -9,7 +9,7 @@ from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest, Secret
 from generator.live.running import RunningCluster
 from generator.live.secret_objects import path
-from generator.live.times import moment
+from generator.live.times import moment, stamp
 from generator.model.fields import dig, mapping
 
 UNDER_WAY = f"{OWN_LABELS}/rotation"
@@ -50,7 +50,7 @@ def record(running: RunningCluster, secret: Secret, state: State) -> None:
 
 def finish(running: RunningCluster, secret: Secret) -> None:
     """Note that the rotation is over, and when."""
-    ended = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ended = stamp(datetime.now(UTC))
     running.merge(path(secret), {"metadata": {"annotations": {UNDER_WAY: None, ENDED: ended}}})
 
 

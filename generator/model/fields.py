@@ -28,6 +28,17 @@ def dig(part: object, *keys: str | int) -> Any:
     return part
 
 
+def condition(manifest: object, kind: str) -> dict[str, Any]:
+    """Return a condition of an object's status by its type, which stands there once; empty where there is none."""
+    found = map(mapping, sequence(dig(manifest, "status", "conditions")))
+    return next((one for one in found if one.get("type") == kind), {})
+
+
+def holds(manifest: object, kind: str) -> bool:
+    """Tell whether a condition of an object's status is true."""
+    return bool(condition(manifest, kind).get("status") == "True")
+
+
 def spots(part: object, way: str) -> Iterator[tuple[Path, Any]]:
     """Yield the values at a way, with the path of each: keys with dots between, `*` for every item of a list. Without
     a list on the way it is one value, None where there is none.

@@ -1,10 +1,8 @@
 """What of some objects is not ready yet, as far as real controllers and KWOK make it so."""
 
-from collections.abc import Iterator
-
 from generator.build.objects import Object
 from generator.components.component import Manifest
-from generator.model.fields import dig, sequence
+from generator.model.fields import condition, dig, holds
 
 
 def unready(one: Object, live: Manifest) -> str:
@@ -13,11 +11,11 @@ def unready(one: Object, live: Manifest) -> str:
     if one.kind in _WORKLOADS and one.group == "apps":
         return _workload(live, status, _WORKLOADS[one.kind])
     if one.kind == "CustomResourceDefinition":
-        return "" if _holds(status, "Established") else "not established"
+        return "" if holds(live, "Established") else "not established"
     if one.kind in {"ClusterQueue", "LocalQueue"} and one.group == "kueue.x-k8s.io":
-        return "" if _holds(status, "Active") else _why(status, "Active")
+        return "" if holds(live, "Active") else _why(live, "Active")
     if one.kind == "Job":
-        return "" if _holds(status, "Complete") else _why(status, "Failed") or "not complete"
+        return "" if holds(live, "Complete") else _why(live, "Failed") or "not complete"
     return ""
 
 
@@ -40,18 +38,10 @@ def _workload(live: Manifest, status: Manifest, keys: tuple[str, str, str]) -> s
     ready = int(status.get(keys[2]) or 0)
     if min(updated, ready) >= count:
         return ""
-    why = _why(status, "ReplicaFailure") if _holds(status, "ReplicaFailure") else ""
+    why = _why(live, "ReplicaFailure") if holds(live, "ReplicaFailure") else ""
     return f"{min(updated, ready)} of {count} pods ready {why}".strip()
 
 
-def _holds(status: Manifest, kind: str) -> bool:
-    return any(one["status"] == "True" for one in _conditions(status) if one["type"] == kind)
-
-
-def _why(status: Manifest, kind: str) -> str:
-    found = [one for one in _conditions(status) if one["type"] == kind]
-    return str(found[0].get("message") or found[0].get("reason") or "") if found else "nobody has looked at it yet"
-
-
-def _conditions(status: Manifest) -> Iterator[Manifest]:
-    return (one for one in sequence(status.get("conditions")) if isinstance(one, dict))
+def _why(live: Manifest, kind: str) -> str:
+    found = condition(live, kind)
+    return str(found.get("message") or found.get("reason") or "") if found else "nobody has looked at it yet"

@@ -11,7 +11,7 @@ from generator.components.component import Manifest
 from generator.live.api import Answer, Request
 from generator.live.discovery import path_of_version
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, sequence
+from generator.model.fields import dig, holds, sequence
 from generator.model.quantity import Quantity
 from generator.rehearsal.standin import StandIn
 
@@ -194,10 +194,4 @@ def _state(cluster: RunningCluster) -> list[object]:
 
 def admitted(workload: Manifest) -> bool:
     """Tell whether Kueue has let a workload in."""
-    return has(workload, "Admitted")
-
-
-def has(workload: Manifest, condition: str) -> bool:
-    """Tell whether a condition holds."""
-    found = sequence(dig(workload, "status", "conditions"))
-    return any(one["type"] == condition and one["status"] == "True" for one in found)
+    return holds(workload, "Admitted")

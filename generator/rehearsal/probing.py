@@ -7,8 +7,8 @@ from msgspec import structs
 
 from generator.live.api import Request
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, sequence
-from generator.rehearsal.jobs import KUEUE, Share, admitted, has, job, send
+from generator.model.fields import dig, holds, sequence
+from generator.rehearsal.jobs import KUEUE, Share, admitted, job, send
 from generator.rehearsal.standin import StandIn
 
 PATIENCE = 12.0
@@ -47,7 +47,7 @@ def _clear(cluster: RunningCluster, standin: StandIn, teams: set[str]) -> None:
         for path in (f"/apis/batch/v1/namespaces/{team}/jobs", f"{KUEUE}/namespaces/{team}/workloads"):
             cluster.api.ask(Request(path=f"{path}?propagationPolicy=Background", method="DELETE"))
     end = monotonic() + PATIENCE
-    while monotonic() < end and any(has(one, "QuotaReserved") for one in cluster.items(f"{KUEUE}/workloads")):
+    while monotonic() < end and any(holds(one, "QuotaReserved") for one in cluster.items(f"{KUEUE}/workloads")):
         standin.round()
         sleep(0.3)
 

@@ -9,8 +9,8 @@ from msgspec import Struct, structs
 from generator.components.component import Manifest
 from generator.live.api import Request
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, sequence
-from generator.rehearsal.jobs import KUEUE, QUEUE, Share, has, job, shares, submit
+from generator.model.fields import dig, holds, sequence
+from generator.rehearsal.jobs import KUEUE, QUEUE, Share, job, shares, submit
 
 PATIENCE = 40.0
 """Seconds for what takes a few on an idle machine."""
@@ -257,7 +257,7 @@ def no_way_round(trial: Trial) -> str:
 
 def _borrowed(trial: Trial, share: Share) -> bool:
     """Tell whether a pod more was let in by Kueue: it borrowed what nobody owns."""
-    loads = [one for one in trial.cluster.items(f"{KUEUE}/namespaces/{share.team}/workloads") if has(one, "Admitted")]
+    loads = [one for one in trial.cluster.items(f"{KUEUE}/namespaces/{share.team}/workloads") if holds(one, "Admitted")]
     return len(loads) > 1
 
 

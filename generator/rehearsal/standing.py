@@ -12,7 +12,7 @@ from generator.components import CATALOGUE
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
-from generator.model.fields import dig, sequence
+from generator.model.fields import dig, holds, sequence
 from generator.rehearsal.argocd.programs import PROGRAMS as ARGO_CD
 from generator.rehearsal.argocd.syncing import ArgoSyncing
 from generator.rehearsal.laid_out import LaidOut
@@ -131,9 +131,8 @@ def _ready(made: Twin) -> bool:
 
 
 def _free(node: Manifest) -> bool:
-    states = {dig(one, "type"): dig(one, "status") for one in sequence(dig(node, "status", "conditions"))}
     taints = [str(dig(one, "key")) for one in sequence(dig(node, "spec", "taints"))]
-    return states.get("Ready") == "True" and not any(one.startswith("node.kubernetes.io/") for one in taints)
+    return holds(node, "Ready") and not any(one.startswith("node.kubernetes.io/") for one in taints)
 
 
 def _require(made: Twin, old: LaidOut, first: Synced) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from generator.components.component import Manifest
 from generator.live.api import Request
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, sequence
+from generator.model.fields import condition, dig, sequence
 from generator.rehearsal.jobs import KUEUE, admitted
 
 POLICY = "/apis/policy/v1"
@@ -69,19 +69,19 @@ def _job(workload: Manifest) -> str:
 def _evicted(workload: Manifest) -> str:
     """Return why a workload was stopped, if it ever was."""
     for kind in ("Preempted", "Evicted"):
-        for one in sequence(dig(workload, "status", "conditions")):
-            if one["type"] == kind and one["status"] == "True":
-                return f"{one.get('reason', kind)}: {one.get('message', '')}"
+        one = condition(workload, kind)
+        if one.get("status") == "True":
+            return f"{one.get('reason', kind)}: {one.get('message', '')}"
     return ""
 
 
 def _closed(cluster: RunningCluster) -> Iterator[tuple[str, str]]:
     for kind, named in (("clusterqueues", "ClusterQueue"), ("localqueues", "LocalQueue")):
         for one in cluster.items(f"{KUEUE}/{kind}"):
-            found = [each for each in sequence(dig(one, "status", "conditions")) if each["type"] == "Active"]
-            if not found or found[0]["status"] != "True":
+            found = condition(one, "Active")
+            if found.get("status") != "True":
                 meta = one["metadata"]
-                why = str(found[0].get("message") or found[0]["reason"]) if found else "Kueue has not looked at it"
+                why = str(found.get("message") or found["reason"]) if found else "Kueue has not looked at it"
                 yield f"{named} {'/'.join(filter(None, (meta.get('namespace'), meta['name'])))}", why
 
 

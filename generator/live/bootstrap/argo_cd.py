@@ -7,7 +7,7 @@ from generator.components.argo_cd.access import NAMESPACE
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, sequence
+from generator.model.fields import dig, holds
 from generator.model.node_sets import node_set
 
 SERVER = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/argocd-repo-server"
@@ -51,10 +51,5 @@ def _pods(deployment: Manifest) -> str:
 def _nodes(running: RunningCluster) -> str:
     """Name the nodes that are not ready: without a network none is."""
     nodes = list(running.items("/api/v1/nodes"))
-    unready = [str(dig(node, "metadata", "name")) for node in nodes if not _ready(node)]
+    unready = [str(dig(node, "metadata", "name")) for node in nodes if not holds(node, "Ready")]
     return f"; nodes that are not ready: {node_set(unready)}" if unready else ""
-
-
-def _ready(node: Manifest) -> bool:
-    conditions = sequence(dig(node, "status", "conditions"))
-    return any(dig(one, "type") == "Ready" and dig(one, "status") == "True" for one in conditions)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
+from generator.live.times import stamp
 from generator.model.cluster import Cluster
 
 _MARK = "# gen escrow: "
@@ -50,7 +51,7 @@ def append(file: Path, cluster: Cluster, manifest: Manifest, *along: Manifest) -
     `kubectl create -f -`. Raises UsageError.
     """
     name = f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}"
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = stamp(datetime.now(UTC))
     content = {"apiVersion": "v1", "kind": "List", "items": [manifest, *along]} if along else manifest
     block = _encrypted(json.dumps(content).encode(), cluster)
     cut = "\n" if (before := _text(file)) and not before.endswith("\n") else ""

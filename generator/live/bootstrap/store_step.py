@@ -4,7 +4,7 @@ from generator.components.secret_store import GROUP
 from generator.live.bootstrap.step import Item, State, Step
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
-from generator.model.fields import dig, mapping, sequence
+from generator.model.fields import condition
 from generator.model.secret_store import SecretStore
 
 PLACE = f"/apis/{GROUP}/v1/clustersecretstores"
@@ -23,9 +23,8 @@ def _item(store: SecretStore, there: object, page: str) -> Item:
     if there is None:
         how = f"install External Secrets and the store once the network is there ({page})"
         return Item(State.LATER, f"{name} is not there, and {waits}: {how}")
-    conditions = map(mapping, sequence(dig(there, "status", "conditions")))
-    ready = next((one for one in conditions if one.get("type") == "Ready"), None)
-    if ready is None:
+    ready = condition(there, "Ready")
+    if not ready:
         return Item(State.LATER, f"{name}: External Secrets has not looked at it, and {waits}: see whether it runs")
     if ready.get("status") != "True":
         return Item(State.LATER, f"{name} is not ready, and {waits}: {ready.get('message') or ready.get('reason')}")

@@ -9,7 +9,7 @@ from generator.live.api import Answer, ApiConnection, Request
 from generator.live.apiserver import tries
 from generator.live.discovery import Served, discover, path_of_version
 from generator.live.dry_run.refusals import findings, unestablished
-from generator.model.fields import dig, sequence
+from generator.model.fields import condition, dig, holds, sequence
 from generator.model.finding import Finding
 
 PLACE = f"{path_of_version('apiextensions.k8s.io/v1')}/customresourcedefinitions"
@@ -61,12 +61,10 @@ _LATE = f"it was not established within {PATIENCE:g} s"
 
 def _unready(answer: Answer) -> str:
     """Return why a definition is not served, or nothing."""
-    found = {dig(one, "type"): one for one in sequence(dig(answer.body, "status", "conditions"))}
-    if dig(found, "Established", "status") == "True":
+    if holds(answer.body, "Established"):
         return ""
-    if dig(found, "NamesAccepted", "status") == "False":
-        return str(dig(found, "NamesAccepted", "message"))
-    return _LATE
+    names = condition(answer.body, "NamesAccepted")
+    return str(names.get("message")) if names.get("status") == "False" else _LATE
 
 
 def _listed(api: ApiConnection, established: list[Object]) -> None:

@@ -8,7 +8,7 @@ from generator.live.api import ApiConnection
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
 from generator.live.times import moment
-from generator.model.fields import dig, sequence
+from generator.model.fields import condition, dig
 
 SOON = timedelta(days=30)
 """cert-manager renews when a third of the time is left, kubeadm only when it upgrades or is told to."""
@@ -20,12 +20,10 @@ def certificate_causes(found: Sequence[Manifest], now: datetime) -> Iterator[Cau
     for one in found:
         name, space = one["metadata"]["name"], one["metadata"].get("namespace")
         look = f"kubectl --namespace {space} describe certificate {name}"
-        ready = next(
-            (each for each in sequence(dig(one, "status", "conditions")) if dig(each, "type") == "Ready"), None
-        )
+        ready = condition(one, "Ready")
         why = ending(moment(str(dig(one, "status", "notAfter") or "")), now)
-        if dig(ready, "status") == "False":
-            why = f"it is not ready: {shortened(str(dig(ready, 'message')))}{f'; {why}' if why else ''}"
+        if ready.get("status") == "False":
+            why = f"it is not ready: {shortened(str(ready.get('message')))}{f'; {why}' if why else ''}"
         if why:
             yield Cause(component="", objects=(f"Certificate {space}/{name}",), why=why, command=look)
 

@@ -10,7 +10,7 @@ from generator.components.kubeadm.registration import node_labels
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
 from generator.model.cluster import Cluster
-from generator.model.fields import dig, mapping, sequence
+from generator.model.fields import condition, dig, holds, mapping, sequence
 from generator.model.nodes import Machine
 from generator.model.quantity import Quantity
 
@@ -40,14 +40,12 @@ def _cause(node: str, why: str, command: str) -> Cause:
 
 
 def _state(node: Manifest, name: str) -> Iterator[Cause]:
-    conditions = {str(dig(one, "type")): one for one in sequence(dig(node, "status", "conditions"))}
-    ready = conditions.get("Ready")
-    if dig(ready, "status") != "True":
-        said = shortened(str(dig(ready, "message") or "kubelet never reported"))
+    if not holds(node, "Ready"):
+        said = shortened(str(condition(node, "Ready").get("message") or "kubelet never reported"))
         yield _cause(name, f"it is not ready: {said}", f"kubectl describe node {name}")
     for kind in PRESSURES:
-        if dig(conditions.get(kind), "status") == "True":
-            said = shortened(str(dig(conditions[kind], "message")))
+        if holds(node, kind):
+            said = shortened(str(condition(node, kind).get("message")))
             yield _cause(name, f"it has {kind}: {said}", f"kubectl describe node {name}")
     if dig(node, "spec", "unschedulable") is True:
         yield _cause(name, "it is cordoned: no pod goes there", f"kubectl uncordon {name}")

@@ -9,7 +9,7 @@ from msgspec import Struct
 from generator.components.component import Manifest, Secret
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
-from generator.model.fields import dig, sequence
+from generator.model.fields import condition, dig, sequence
 
 PULLS = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull"}
 MISSING = re.compile(
@@ -87,10 +87,8 @@ def _failed(space: Space, pod: Manifest) -> tuple[str, str] | None:
 
 
 def _unscheduled(pod: Manifest) -> str:
-    for one in sequence(dig(pod, "status", "conditions")):
-        if dig(one, "type") == "PodScheduled" and dig(one, "status") == "False":
-            return shortened(str(dig(one, "message") or dig(one, "reason")))
-    return ""
+    one = condition(pod, "PodScheduled")
+    return shortened(str(one.get("message") or one.get("reason"))) if one.get("status") == "False" else ""
 
 
 def _containers(pod: Manifest) -> Iterator[Mapping[str, Any]]:
@@ -142,11 +140,11 @@ def _waits(space: Space, pod: str, cluster: str) -> tuple[str, str] | None:
 
 
 def _unready(space: Space, pod: Manifest, look: str) -> tuple[str, str] | None:
-    for one in sequence(dig(pod, "status", "conditions")):
-        if dig(one, "type") == "Ready" and dig(one, "status") == "False":
-            said = [*space.warnings("Pod", pod["metadata"]["name"]), str(dig(one, "message") or dig(one, "reason"))]
-            return f"its pod runs and is not ready: {shortened(said[0])}", look
-    return None
+    one = condition(pod, "Ready")
+    if one.get("status") != "False":
+        return None
+    said = [*space.warnings("Pod", pod["metadata"]["name"]), str(one.get("message") or one.get("reason"))]
+    return f"its pod runs and is not ready: {shortened(said[0])}", look
 
 
 def missing(text: str, space: Space, cluster: str) -> tuple[str, str] | None:

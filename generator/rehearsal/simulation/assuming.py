@@ -11,6 +11,7 @@ from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.rook_ceph import VERSIONS
 from generator.live.api import Request
 from generator.live.running import RunningCluster
+from generator.live.times import stamp
 from generator.model.capacity import osds
 from generator.model.cluster import Cluster
 from generator.model.fields import mapping
@@ -81,7 +82,7 @@ def stands(twin: RunningCluster, told: Manifest) -> None:
     """Let Rook say something of Ceph, for as long as a simulation may take."""
     kind = {"apiVersion": "ceph.rook.io/v1", "kind": "CephCluster", "metadata": {"name": CLUSTER, "namespace": ROOK}}
     twin.create(CEPH, {**kind, "spec": {}})
-    looked = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    looked = stamp(datetime.now(UTC) + timedelta(days=1))
     body = {"status": {"ceph": {"details": None, **told, "lastChecked": looked}}}
     twin.api.ask(Request(path=f"{CEPH}/{CLUSTER}/status", method="PATCH", body=body, merge=True))
 

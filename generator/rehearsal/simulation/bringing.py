@@ -7,8 +7,7 @@ from typing import Any
 from generator.components.component import Manifest
 from generator.live.api import Request
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, mapping, sequence
-from generator.rehearsal.jobs import has
+from generator.model.fields import dig, holds, mapping, sequence
 from generator.rehearsal.simulation import reading
 from generator.rehearsal.simulation.cordons import Cordons
 from generator.rehearsal.simulation.reading import BUDGETS, LOADS, MAKERS, NAMESPACES, NODES, PODS, PRIORITIES, State
@@ -68,7 +67,7 @@ class Bringing:
             self.twin.merge(f"{NODES}/{name}", {"metadata": {**metadata, "labels": labels}, "spec": node["spec"]})
             told = {key: dig(one, "status", key) for key in ("capacity", "allocatable", "nodeInfo")}
             self.twin.merge(f"{NODES}/{name}/status", {"status": told})
-            if not ready(one):
+            if not holds(one, "Ready"):
                 down(self.twin, name)
 
     def _surroundings(self, made: Sequence[Unit]) -> None:
@@ -124,7 +123,7 @@ class Bringing:
         """Let as many pods of each unit be not Ready as there are in the cluster: budgets count them."""
         for pod in self.twin.items(PODS, labelSelector=UNIT) if any(left.values()) else ():
             number = pod["metadata"]["labels"][UNIT]
-            if left.get(number) and has(pod, "Ready"):
+            if left.get(number) and holds(pod, "Ready"):
                 meta = pod["metadata"]
                 path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/status"
                 self.twin.merge(path, {"status": {"conditions": [{"type": "Ready", "status": "False"}]}})
@@ -210,12 +209,6 @@ def path_of(one: Manifest, path: str = "") -> str:
     version, _, plural = path.rpartition("/")
     space = one["metadata"].get("namespace")
     return f"{version}/namespaces/{space}/{plural}" if space and "/namespaces/" not in path else path
-
-
-def ready(node: Manifest) -> bool:
-    """Tell whether a node is Ready."""
-    states = sequence(dig(node, "status", "conditions"))
-    return any(dig(one, "type") == "Ready" and dig(one, "status") == "True" for one in states)
 
 
 def down(twin: RunningCluster, name: str) -> None:

@@ -12,6 +12,7 @@ from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
+from generator.live.times import stamp
 from generator.model.fields import dig, mapping, sequence
 from generator.rehearsal.jobs import KUEUE
 from generator.rehearsal.simulation.shape import shape
@@ -73,7 +74,7 @@ class State(Struct, frozen=True):
 
 def read(running: RunningCluster, cluster: str) -> State:
     """Read what runs in a cluster of this name. Raises UsageError."""
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    at = stamp(datetime.now(UTC))
     found = {path: [reduced(named(path, one)) for one in running.items(path)] for path in READ}
     return State(cluster, running.host, at, found)
 

@@ -12,9 +12,8 @@ from generator.components.component import Manifest
 from generator.components.gpu_operator import SICK
 from generator.components.node_operations.names import BURNED_IN
 from generator.live.running import RunningCluster
-from generator.model.fields import dig, mapping, sequence
+from generator.model.fields import condition, dig, holds, mapping, sequence
 from generator.model.plural import plural
-from generator.rehearsal.jobs import has
 from generator.rehearsal.simulation.asked import ANSWERED
 from generator.rehearsal.simulation.drivers import of_driver
 from generator.rehearsal.simulation.reading import LOADS, NODES, PODS
@@ -172,9 +171,9 @@ class Timeline:
         if stops != stopped:
             what = What.STOPPED if stops else What.QUEUED
             self._tell(what, self._for(one, before), self._called(one), self._size(one))
-        elif has(one, "Admitted") and not has(before, "Admitted"):
+        elif holds(one, "Admitted") and not holds(before, "Admitted"):
             self._tell(What.STARTED, "", self._called(one))
-        elif has(one, "Preempted") and not has(before, "Preempted"):
+        elif holds(one, "Preempted") and not holds(before, "Preempted"):
             self._tell(What.PREEMPTED, "", self._called(one), _message(one, "Preempted"))
 
     def _for(self, one: Manifest, before: Manifest) -> str:
@@ -276,5 +275,4 @@ def _by(pod: Manifest) -> str:
 
 
 def _message(load: Manifest, kind: str) -> str:
-    states = sequence(dig(load, "status", "conditions"))
-    return next((str(one.get("message")) for one in states if one["type"] == kind), "")
+    return str(condition(load, kind).get("message", ""))

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from generator.components.component import Manifest
-from generator.model.fields import dig, mapping, sequence
-from generator.rehearsal.jobs import GANG, PRIORITY, QUEUE, has
+from generator.model.fields import condition, dig, holds, mapping, sequence
+from generator.rehearsal.jobs import GANG, PRIORITY, QUEUE
 from generator.rehearsal.simulation.reading import LOADS, MAKERS, PODS, State
 from generator.rehearsal.simulation.shape import template
 
@@ -86,8 +86,8 @@ def owned_by(load: Manifest) -> str:
 
 
 def _waits(load: Manifest) -> bool:
-    ended = has(load, "Finished") or dig(load, "spec", "active") is False
-    return whole(load) and not ended and not has(load, "QuotaReserved")
+    ended = holds(load, "Finished") or dig(load, "spec", "active") is False
+    return whole(load) and not ended and not holds(load, "QuotaReserved")
 
 
 def _made_by(pod: Manifest, owners: Mapping[str, Manifest], loads: Mapping[tuple[str, str], Manifest]) -> Key:
@@ -112,7 +112,7 @@ def _unit(
 ) -> Unit:
     space, kind, name = key
     places = {one["metadata"]["name"]: one["spec"]["nodeName"] for one in pods}
-    sick = frozenset(one["metadata"]["name"] for one in pods if not has(one, "Ready"))
+    sick = frozenset(one["metadata"]["name"] for one in pods if not holds(one, "Ready"))
     if kind == "Workload":
         return _gang(loads[space, name], places, number)
     if kind == "maker":
@@ -170,8 +170,7 @@ def _job(load: Manifest, name: str, count: int, pod: Manifest) -> Manifest:
 
 
 def _let_in(load: Manifest) -> str:
-    states = sequence(dig(load, "status", "conditions"))
-    return next((str(one.get("lastTransitionTime")) for one in states if one["type"] == "QuotaReserved"), "")
+    return str(condition(load, "QuotaReserved").get("lastTransitionTime", ""))
 
 
 def _copied(owner: Manifest, count: int, number: str) -> Manifest:
