@@ -1,5 +1,6 @@
 """Roles, bindings and ServiceAccounts."""
 
+from functools import partial
 from typing import Any
 
 from generator.kinds.general import SOURCE
@@ -32,10 +33,11 @@ def is_another(_change: ObjectChange, field: FieldChange) -> bool:
     return field.old is not ABSENT or field.path[-1] != "apiGroup"
 
 
+of_bindings = partial(ChangeRule, kinds=BINDINGS)
+
 ACCESS = (
-    ChangeRule(
+    of_bindings(
         code="GEN-CHG-090",
-        kinds=BINDINGS,
         paths=("roleRef",),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses another role of a binding; its Application stops there",
@@ -43,16 +45,14 @@ ACCESS = (
         link=f"{SOURCE}/rbac/validation/validation.go",
         when=is_another,
     ),
-    ChangeRule(
+    of_bindings(
         code="GEN-CHG-091",
-        kinds=BINDINGS,
         paths=("subjects",),
         effect=Effect.OUTAGE,
         reason="who is no longer named is refused from now on",
     ),
-    ChangeRule(
+    of_bindings(
         code="GEN-CHG-092",
-        kinds=BINDINGS,
         paths=("subjects",),
         effect=Effect.NONE,
         reason="all keep it who had it",

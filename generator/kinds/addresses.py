@@ -3,9 +3,9 @@
 from typing import Any
 
 from generator.kinds.general import SOURCE
-from generator.kinds.network import SERVICE, SERVICES
+from generator.kinds.network import SERVICES, of_services
 from generator.model.blocks import within
-from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import ABSENT, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, sequence
 
 CORE = f"{SOURCE}/core/validation/validation.go"
@@ -65,9 +65,8 @@ def only_more_addresses(_change: ObjectChange, field: FieldChange) -> bool:
 
 
 ADDRESSES = (
-    ChangeRule(
+    of_services(
         code="GEN-CHG-061",
-        kinds=SERVICE,
         paths=("spec.clusterIP", "spec.clusterIPs"),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses another address, also from one to `None`; its Application stops there",
@@ -75,9 +74,8 @@ ADDRESSES = (
         link=CORE,
         when=has_another_address,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-062",
-        kinds=SERVICE,
         paths=("spec.ipFamilies",),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses another first family of addresses; its Application stops there",
@@ -85,9 +83,8 @@ ADDRESSES = (
         link=CORE,
         when=has_another_family,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-063",
-        kinds=SERVICE,
         paths=("spec.loadBalancerClass",),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses another class while it is a LoadBalancer; its Application stops there",
@@ -95,9 +92,8 @@ ADDRESSES = (
         link=CORE,
         when=still_balanced,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-059",
-        kinds=SERVICE,
         paths=("spec.healthCheckNodePort",),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses another port while the load balancer needs it; its Application stops there",
@@ -105,18 +101,16 @@ ADDRESSES = (
         link=CORE,
         when=has_health_port,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-064",
-        kinds=SERVICE,
         paths=("spec.type",),
         effect=Effect.OUTAGE,
         reason="who reached it from outside no longer does: its address or its port on nodes is given back",
         link=f"{SERVICES}/#publishing-services-service-types",
         when=gives_up_address,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-725",
-        kinds=SERVICE,
         paths=("spec.type",),
         effect=Effect.NONE,
         reason="who reached it still does; from now on it is reached from outside as well, by a port on every node or "
@@ -125,26 +119,23 @@ ADDRESSES = (
         link=f"{SERVICES}/#publishing-services-service-types",
         when=lambda change, field: not gives_up_address(change, field),
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-726",
-        kinds=SERVICE,
         paths=("spec.ipFamilyPolicy", "spec.ipFamilies"),
         effect=Effect.OUTAGE,
         reason="its address of the second family is given back: who uses that one no longer gets an answer",
         link="https://kubernetes.io/docs/concepts/services-networking/dual-stack/",
         when=gives_up_family,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-072",
-        kinds=SERVICE,
         paths=("spec.loadBalancerIP", "spec.externalIPs", "spec.loadBalancerSourceRanges", "spec.externalName"),
         effect=Effect.OUTAGE,
         reason="who reached it by the old address, or from an address that is no longer let in, no longer does",
         link=f"{SERVICES}/#loadbalancer",
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-728",
-        kinds=SERVICE,
         paths=("spec.externalIPs", "spec.loadBalancerSourceRanges"),
         effect=Effect.NONE,
         reason="who reached it still does; it is reached by more addresses, or from more, than before",

@@ -1,5 +1,6 @@
 """Webhooks and policies that judge what is written."""
 
+from functools import partial
 from typing import Any
 
 from generator.kinds.judged import judges_less
@@ -65,19 +66,21 @@ def only_words(_change: ObjectChange, field: FieldChange) -> bool:
     return field.path[-1] in {"message", "messageExpression", "reason", "valueExpression"}
 
 
+of_webhooks = partial(ChangeRule, kinds=WEBHOOKS)
+of_policies = partial(ChangeRule, kinds=POLICY[:1])
+of_bindings = partial(ChangeRule, kinds=BINDING[:1])
+
 ADMISSION = (
-    ChangeRule(
+    of_webhooks(
         code="GEN-CHG-130",
-        kinds=WEBHOOKS,
         paths=("webhooks",),
         effect=Effect.OUTAGE,
         reason="others are judged, or by another server: where that does not answer, nothing of them can be written",
         link=f"{GUIDE}/#failure-policy",
         armed=True,
     ),
-    ChangeRule(
+    of_webhooks(
         code="GEN-CHG-131",
-        kinds=WEBHOOKS,
         paths=("webhooks.*.failurePolicy",),
         effect=Effect.OUTAGE,
         reason="while the webhook is away nothing that it judges can be written, pods among it: "
@@ -86,9 +89,8 @@ ADMISSION = (
         link=f"{GUIDE}/#failure-policy",
         armed=True,
     ),
-    ChangeRule(
+    of_webhooks(
         code="GEN-CHG-132",
-        kinds=WEBHOOKS,
         paths=("webhooks.*.failurePolicy",),
         effect=Effect.NONE,
         reason="while the webhook is away all passes that it would refuse or complete",
@@ -96,16 +98,14 @@ ADMISSION = (
         armed=True,
         when=to_ignore,
     ),
-    ChangeRule(
+    of_webhooks(
         code="GEN-CHG-133",
-        kinds=WEBHOOKS,
         paths=("webhooks.*.clientConfig.caBundle",),
         effect=Effect.NONE,
         reason="what signs the webhook's certificate is mostly filled in by a controller",
     ),
-    ChangeRule(
+    of_webhooks(
         code="GEN-CHG-134",
-        kinds=WEBHOOKS,
         on="added",
         effect=Effect.OUTAGE,
         reason="while the webhook is away nothing that it judges can be written",
@@ -129,9 +129,8 @@ ADMISSION = (
         reason="what is written from now on lacks what it filled in",
         armed=True,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-137",
-        kinds=POLICY[:1],
         paths=("spec",),
         effect=Effect.OUTAGE,
         reason="what runs stays; what breaks the policy as it is now is refused when it is written the next time",
@@ -139,25 +138,22 @@ ADMISSION = (
         link=f"{POLICIES}/#validation-actions",
         armed=True,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-138",
-        kinds=POLICY[:1],
         paths=("spec.validations",),
         effect=Effect.NONE,
         reason="it asks for nothing that it did not ask for",
         when=asks_less,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-139",
-        kinds=POLICY[:1],
         paths=("spec.validations.*", "spec.auditAnnotations.*"),
         effect=Effect.NONE,
         reason="only what is said of a refusal changes",
         when=only_words,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-730",
-        kinds=POLICY[:1],
         paths=("spec.failurePolicy", "spec.matchConditions", "spec.matchConstraints"),
         effect=Effect.NONE,
         reason="it judges no request that it did not judge, or lets pass what it cannot judge",
@@ -172,9 +168,8 @@ ADMISSION = (
         reason="what runs stays; objects that are written from now on are changed in another way, or other ones",
         link="https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/",
     ),
-    ChangeRule(
+    of_bindings(
         code="GEN-CHG-140",
-        kinds=BINDING[:1],
         paths=("spec",),
         effect=Effect.OUTAGE,
         reason="what runs stays; other objects are judged, and those that break the policy are refused when they are "
@@ -184,18 +179,16 @@ ADMISSION = (
         armed=True,
         when=denies,
     ),
-    ChangeRule(
+    of_bindings(
         code="GEN-CHG-141",
-        kinds=BINDING[:1],
         paths=("spec",),
         effect=Effect.NONE,
         reason="it warns and records, and refuses nothing",
         link=f"{POLICIES}/#validation-actions",
         when=lambda change, field: not denies(change, field),
     ),
-    ChangeRule(
+    of_bindings(
         code="GEN-CHG-732",
-        kinds=BINDING[:1],
         paths=("spec.matchResources", "spec.validationActions"),
         effect=Effect.NONE,
         reason="it is for no object that it was not for, and refuses as before",
@@ -210,9 +203,8 @@ ADMISSION = (
         reason="what runs stays; objects that are written from now on are changed by its policy",
         link="https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/",
     ),
-    ChangeRule(
+    of_bindings(
         code="GEN-CHG-142",
-        kinds=BINDING[:1],
         on="added",
         effect=Effect.OUTAGE,
         reason="what runs stays; what breaks the policy is refused when it is written the next time",

@@ -1,5 +1,7 @@
 """Pods that nothing made: nearly all of them stands for good."""
 
+from functools import partial
+
 from generator.kinds.general import SOURCE
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
 
@@ -21,28 +23,27 @@ def may_change(_change: ObjectChange, field: FieldChange) -> bool:
     return field.path[1] == "activeDeadlineSeconds" and (old is ABSENT or (isinstance(new, int) and new < old))
 
 
+of_pods = partial(ChangeRule, kinds=POD)
+
 BARE_PODS = (
-    ChangeRule(
+    of_pods(
         code="GEN-CHG-027",
-        kinds=POD,
         paths=("spec",),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses nearly every change of a pod; its Application stops there",
         instead="give it a new name, or make it of a Deployment",
         link=f"{SOURCE}/core/validation/validation.go",
     ),
-    ChangeRule(
+    of_pods(
         code="GEN-CHG-028",
-        kinds=POD,
         paths=("spec.containers.*.image", "spec.initContainers.*.image"),
         effect=Effect.RESTART,
         reason="the container starts again in place, on the same node",
         link=f"{SOURCE}/core/validation/validation.go",
         when=image_only,
     ),
-    ChangeRule(
+    of_pods(
         code="GEN-CHG-008",
-        kinds=POD,
         paths=("spec.tolerations", "spec.activeDeadlineSeconds"),
         effect=Effect.NONE,
         reason="it is one of the few fields of a pod that may change so",
@@ -50,9 +51,8 @@ BARE_PODS = (
         when=may_change,
         settles=1,
     ),
-    ChangeRule(
+    of_pods(
         code="GEN-CHG-724",
-        kinds=POD,
         paths=("metadata.labels",),
         effect=Effect.UNKNOWN,
         reason="Services, network policies and budgets choose pods by their labels, and follow at once",

@@ -1,6 +1,7 @@
 """ConfigMaps and Secrets: a change of them is what it is to their readers."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from generator.build.pods import Pod
@@ -99,10 +100,11 @@ def is_checksum(_change: ObjectChange, field: FieldChange) -> bool:
     return any(word in str(field.path[-1]).lower() for word in ("checksum", "config-hash", "confighash"))
 
 
+of_both = partial(ChangeRule, kinds=BOTH)
+
 CONFIGURATION = (
-    ChangeRule(
+    of_both(
         code="GEN-CHG-100",
-        kinds=BOTH,
         paths=(*DATA, "immutable"),
         effect=Effect.IMPOSSIBLE,
         reason="it is `immutable`: the API server refuses any change of what is in it; its Application stops there",
@@ -120,26 +122,23 @@ CONFIGURATION = (
         instead="delete the Secret, then sync; or make one of a new name",
         link=CORE,
     ),
-    ChangeRule(
+    of_both(
         code="GEN-CHG-102",
-        kinds=BOTH,
         paths=DATA,
         effect=Effect.BY_HAND,
         reason="no pod that was built reads it: what does may read it at its start only",
         instead="restart what reads it, if it does not watch it",
     ),
-    ChangeRule(
+    of_both(
         code="GEN-CHG-103",
-        kinds=BOTH,
         paths=DATA,
         effect=Effect.NONE,
         reason="pods see the new files within about a minute; the program decides when it reads them",
         link=MOUNTED,
         beside=mounted,
     ),
-    ChangeRule(
+    of_both(
         code="GEN-CHG-104",
-        kinds=BOTH,
         paths=DATA,
         effect=Effect.BY_HAND,
         reason="pods read it as environment or by `subPath`, only when they start: those that run keep the old",
@@ -147,9 +146,8 @@ CONFIGURATION = (
         link=MOUNTED,
         beside=read_at_start,
     ),
-    ChangeRule(
+    of_both(
         code="GEN-CHG-105",
-        kinds=BOTH,
         paths=DATA,
         effect=Effect.ROLLING,
         reason="what reads it changes with it, so its pods are replaced and read the new",
@@ -164,25 +162,22 @@ CONFIGURATION = (
         reason="its pods are replaced to read what this checksum is of",
         when=is_checksum,
     ),
-    ChangeRule(
+    of_both(
         code="GEN-CHG-107",
-        kinds=BOTH,
         on="removed",
         effect=Effect.BY_HAND,
         reason="pods that run keep what they read; what still names it does not start again",
     ),
-    ChangeRule(
+    of_both(
         code="GEN-CHG-108",
-        kinds=BOTH,
         on="removed",
         effect=Effect.OUTAGE,
         reason="pods name it still: none of them starts again",
         instead="take it out of the pods first",
         beside=lambda change, field, beside: mounted(change, field, beside) or read_at_start(change, field, beside),
     ),
-    ChangeRule(
+    of_both(
         code="GEN-CHG-109",
-        kinds=BOTH,
         paths=("immutable",),
         effect=Effect.NONE,
         reason="from now on nothing in it can be changed",

@@ -1,5 +1,6 @@
 """CustomResourceDefinitions, and APIs that are served by others."""
 
+from functools import partial
 from typing import Any
 
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
@@ -62,34 +63,32 @@ def by_webhook(change: ObjectChange, _field: FieldChange) -> bool:
     return bool(dig(change.new, "spec", "conversion", "strategy") == "Webhook")
 
 
+of_definitions = partial(ChangeRule, kinds=CRD)
+
 DEFINITIONS = (
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-145",
-        kinds=CRD,
         on="removed",
         effect=Effect.DATA_LOSS,
         reason="every object of this kind is deleted with it, and then what their controllers made of them",
         instead="annotate it with `Prune=false` in a commit before",
     ),
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-146",
-        kinds=CRD,
         paths=("spec.group", "spec.names.plural", "spec.names.kind", "spec.scope"),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses another name or scope of a kind; its Application stops there",
         instead="define a kind of a new name beside it, and copy the objects",
         link=VALIDATION,
     ),
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-147",
-        kinds=CRD,
         paths=("spec",),
         effect=Effect.NONE,
         reason="objects that are there stay as they are",
     ),
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-148",
-        kinds=CRD,
         paths=("spec.versions.*",),
         effect=Effect.OUTAGE,
         reason="who asks for this version is answered 404, Applications that name it among them; "
@@ -98,9 +97,8 @@ DEFINITIONS = (
         when=goes,
         settles=1,
     ),
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-149",
-        kinds=CRD,
         paths=("spec.versions.*",),
         effect=Effect.IMPOSSIBLE,
         reason="objects are stored in this version: the API server refuses that it goes; its Application stops there",
@@ -109,9 +107,8 @@ DEFINITIONS = (
         when=drops_stored,
         settles=1,
     ),
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-150",
-        kinds=CRD,
         paths=(_SCHEMA,),
         effect=Effect.DATA_LOSS,
         reason="what objects have in this field is gone from every read, and from what is stored when they are written",
@@ -120,9 +117,8 @@ DEFINITIONS = (
         when=drops_field,
         settles=1,
     ),
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-151",
-        kinds=CRD,
         paths=(_SCHEMA,),
         effect=Effect.BY_HAND,
         reason="objects that are there stay; one that does not keep to it is refused when that part of it is changed",
@@ -130,18 +126,16 @@ DEFINITIONS = (
         armed=True,
         when=asks_more,
     ),
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-155",
-        kinds=CRD,
         paths=("spec.versions.*",),
         effect=Effect.NONE,
         reason="objects may be written in it from now on",
         when=comes,
         settles=1,
     ),
-    ChangeRule(
+    of_definitions(
         code="GEN-CHG-152",
-        kinds=CRD,
         paths=("spec.conversion",),
         effect=Effect.OUTAGE,
         reason="while the webhook that converts does not answer, no object of this kind can be read",

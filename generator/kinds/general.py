@@ -1,5 +1,7 @@
 """What holds for objects of every kind."""
 
+from functools import partial
+
 from generator.kinds.defaults import changes_nothing, is_the_servers
 from generator.model.change import ANY, ChangeRule, Effect
 from generator.model.compared import is_protected
@@ -10,25 +12,24 @@ SOURCE = "https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/apis"
 BACKGROUND = ("metadata.ownerReferences", "metadata.finalizers", "metadata.generateName")
 
 
+of_all = partial(ChangeRule, kinds=(ANY,))
+
 GENERAL = (
-    ChangeRule(
+    of_all(
         code="GEN-CHG-001",
-        kinds=(ANY,),
         paths=("metadata.labels", "metadata.annotations"),
         effect=Effect.NONE,
         reason="labels and annotations of the object itself start nothing; what chooses objects by them follows",
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-002",
-        kinds=(ANY,),
         on="moved",
         effect=Effect.MOVES,
         reason="the Application that no longer names it deletes it, the other makes it again",
         instead="protect the object with `Prune=false` in a commit of its own before it moves; then see GEN-CHG-161",
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-161",
-        kinds=(ANY,),
         on="moved",
         effect=Effect.BY_HAND,
         reason="it is protected and stays, with the mark of the Application that had it: the other one refuses to sync "
@@ -38,9 +39,8 @@ GENERAL = (
         when=is_protected,
         settles=1,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-003",
-        kinds=(ANY,),
         on="removed",
         effect=Effect.NONE,
         reason="it is protected (`Prune=false`): it stays in the cluster as it is, and nobody manages it any more",
@@ -49,26 +49,23 @@ GENERAL = (
         when=is_protected,
         settles=1,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-004",
-        kinds=(ANY,),
         effect=Effect.NONE,
         reason="the API server fills in the same where nothing is written",
         link=f"{SOURCE}/core/v1/defaults.go",
         when=changes_nothing,
         settles=2,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-007",
-        kinds=(ANY,),
         paths=BACKGROUND,
         effect=Effect.NONE,
         reason="it counts when the object is made, or when it is deleted",
         armed=True,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-742",
-        kinds=(ANY,),
         paths=("status",),
         effect=Effect.NONE,
         reason="the state of an object is its controllers': the API server drops what Git says of it",

@@ -1,5 +1,7 @@
 """Ingresses and their classes, endpoints, and the ranges of Services' addresses."""
 
+from functools import partial
+
 from generator.build.difference import same
 from generator.kinds.general import SOURCE
 from generator.kinds.network import ENDPOINTS, INGRESS
@@ -23,27 +25,26 @@ def only_reordered(change: ObjectChange, field: FieldChange) -> bool:
     return len(old) == len(new) and all(any(same(one, other) for other in new) for one in old)
 
 
+of_ingresses = partial(ChangeRule, kinds=INGRESS)
+
 INGRESSES = (
-    ChangeRule(
+    of_ingresses(
         code="GEN-CHG-075",
-        kinds=INGRESS,
         paths=("spec",),
         effect=Effect.OUTAGE,
         reason="who uses the old name, path, certificate or controller no longer gets an answer",
         instead="add the new rule beside the old one first; a new name needs its DNS entry",
     ),
-    ChangeRule(
+    of_ingresses(
         code="GEN-CHG-076",
-        kinds=INGRESS,
         paths=("spec.rules", "spec.rules.*.http.paths", "spec.tls"),
         effect=Effect.NONE,
         reason="it comes beside what is there",
         when=keeps_items,
         settles=1,
     ),
-    ChangeRule(
+    of_ingresses(
         code="GEN-CHG-743",
-        kinds=INGRESS,
         paths=("spec.rules", "spec.tls"),
         effect=Effect.NONE,
         reason="the same rules stand in another order, which none of them depends on",

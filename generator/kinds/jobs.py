@@ -1,5 +1,6 @@
 """Jobs, as hooks and as they are, and CronJobs."""
 
+from functools import partial
 from typing import Any
 
 from generator.kinds.general import SOURCE
@@ -42,19 +43,19 @@ def stops(_change: ObjectChange, field: FieldChange) -> bool:
     return field.new is True
 
 
+of_jobs = partial(ChangeRule, kinds=JOB)
+
 JOBS = (
-    ChangeRule(
+    of_jobs(
         code="GEN-CHG-050",
-        kinds=JOB,
         effect=Effect.NONE,
         reason="it is a hook: Argo CD deletes it and makes it again with each sync anyway",
         link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/",
         when=stays_a_hook,
         settles=2,
     ),
-    ChangeRule(
+    of_jobs(
         code="GEN-CHG-051",
-        kinds=JOB,
         paths=(
             "spec.selector",
             "spec.template",
@@ -70,9 +71,8 @@ JOBS = (
         instead="give the Job a new name, or make it a hook of Argo CD",
         link=UPDATES,
     ),
-    ChangeRule(
+    of_jobs(
         code="GEN-CHG-052",
-        kinds=JOB,
         paths=("spec.template",),
         effect=Effect.UNKNOWN,
         reason="it is taken only while the Job is suspended and has never started, as one that waits in a queue",
@@ -80,25 +80,22 @@ JOBS = (
         when=was_suspended,
         settles=2,
     ),
-    ChangeRule(
+    of_jobs(
         code="GEN-CHG-053",
-        kinds=JOB,
         paths=("spec",),
         effect=Effect.NONE,
         reason="it counts for the Job as it runs; one that is done stays done",
     ),
-    ChangeRule(
+    of_jobs(
         code="GEN-CHG-054",
-        kinds=JOB,
         paths=("spec.completions",),
         effect=Effect.NONE,
         reason="an Indexed Job grows and shrinks with its pods",
         link=UPDATES,
         when=indexed_together,
     ),
-    ChangeRule(
+    of_jobs(
         code="GEN-CHG-055",
-        kinds=JOB,
         paths=("spec.suspend",),
         effect=Effect.RESTART,
         reason="its pods are stopped; they begin anew when it is resumed",

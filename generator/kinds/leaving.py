@@ -5,8 +5,9 @@ Read in Argo CD v3.5: `controller/appcontroller.go`, `shouldBeDeleted`.
 """
 
 from generator.kinds.definitions import CRD
+from generator.kinds.general import of_all
 from generator.kinds.syncing import APPLICATION
-from generator.model.change import ANY, Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import Beside, Effect, FieldChange, ObjectChange
 from generator.model.compared import cascades, is_protected, options, outlives
 from generator.model.fields import dig
 
@@ -40,9 +41,8 @@ def stays_behind(change: ObjectChange, field: FieldChange, beside: Beside) -> bo
 
 
 LEAVING = (
-    ChangeRule(
+    of_all(
         code="GEN-CHG-704",
-        kinds=(ANY,),
         on="removed",
         effect=Effect.OUTAGE,
         reason="its Application goes and has the finalizer that deletes all it holds: `Prune=false` does not keep it",
@@ -52,9 +52,8 @@ LEAVING = (
         beside=is_taken_along,
         settles=2,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-705",
-        kinds=(ANY,),
         on="removed",
         effect=Effect.BY_HAND,
         reason="its Application goes and leaves it: it stays in the cluster as it is, and nobody manages it any more",

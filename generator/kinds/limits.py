@@ -1,5 +1,6 @@
 """What bounds and orders pods: quotas, limits, priorities, runtimes, scalers, namespaces."""
 
+from functools import partial
 from typing import Any
 
 from generator.kinds.general import SOURCE
@@ -29,18 +30,19 @@ def _level(value: Any) -> int:
     return LEVELS.index(value) if value in LEVELS else 0
 
 
+of_quotas = partial(ChangeRule, kinds=QUOTA)
+of_namespaces = partial(ChangeRule, kinds=SPACE)
+
 LIMITS = (
-    ChangeRule(
+    of_quotas(
         code="GEN-CHG-110",
-        kinds=QUOTA,
         paths=("spec.hard", "spec.scopeSelector"),
         effect=Effect.NONE,
         reason="what runs stays; it counts for what is made from now on",
         link="https://kubernetes.io/docs/concepts/policy/resource-quotas/",
     ),
-    ChangeRule(
+    of_quotas(
         code="GEN-CHG-111",
-        kinds=QUOTA,
         paths=("spec.hard.*",),
         effect=Effect.OUTAGE,
         reason="what runs stays; above the quota nothing is made again, and a rolling update stands still",
@@ -48,9 +50,8 @@ LIMITS = (
         armed=True,
         when=is_lower,
     ),
-    ChangeRule(
+    of_quotas(
         code="GEN-CHG-112",
-        kinds=QUOTA,
         paths=("spec.scopes",),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses other scopes of a quota; its Application stops there",
@@ -138,24 +139,21 @@ LIMITS = (
         effect=Effect.NONE,
         reason="its target stays at the number of pods that it has, or that Git says",
     ),
-    ChangeRule(
+    of_namespaces(
         code="GEN-CHG-123",
-        kinds=SPACE,
         paths=("metadata.labels",),
         effect=Effect.UNKNOWN,
         reason="policies, webhooks and queues select namespaces by their labels",
     ),
-    ChangeRule(
+    of_namespaces(
         code="GEN-CHG-124",
-        kinds=SPACE,
         paths=(_ENFORCE,),
         effect=Effect.NONE,
         reason="pods are let in that were not",
         link="https://kubernetes.io/docs/concepts/security/pod-security-admission/",
     ),
-    ChangeRule(
+    of_namespaces(
         code="GEN-CHG-125",
-        kinds=SPACE,
         paths=(_ENFORCE,),
         effect=Effect.OUTAGE,
         reason="pods that run stay; those that need more than the level allows are not made again",
@@ -164,9 +162,8 @@ LIMITS = (
         armed=True,
         when=is_stricter,
     ),
-    ChangeRule(
+    of_namespaces(
         code="GEN-CHG-126",
-        kinds=SPACE,
         paths=(
             "metadata.labels[pod-security.kubernetes.io/warn]",
             "metadata.labels[pod-security.kubernetes.io/audit]",

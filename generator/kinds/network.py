@@ -1,6 +1,7 @@
 """Services: who answers."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from generator.build.difference import ORDER
@@ -67,10 +68,11 @@ def was_early(_change: ObjectChange, field: FieldChange) -> bool:
     return field.old is True
 
 
+of_services = partial(ChangeRule, kinds=SERVICE)
+
 NETWORK = (
-    ChangeRule(
+    of_services(
         code="GEN-CHG-060",
-        kinds=SERVICE,
         paths=(
             "spec.sessionAffinity",
             "spec.sessionAffinityConfig",
@@ -89,34 +91,30 @@ NETWORK = (
         effect=Effect.NONE,
         reason="connections that stand stay, and the same pods answer new ones",
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-727",
-        kinds=SERVICE,
         paths=("spec.sessionAffinity",),
         effect=Effect.OUTAGE,
         reason="the next connection of a client may end at another pod, which knows nothing of its session",
         link="https://kubernetes.io/docs/reference/networking/virtual-ips/#session-affinity",
         when=lambda _change, field: field.old == "ClientIP",
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-065",
-        kinds=SERVICE,
         paths=("spec.selector",),
         effect=Effect.OUTAGE,
         reason="other pods answer, if any; connections to the old ones are not kept up",
         link=f"{SERVICES}/#services-without-selectors",
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-066",
-        kinds=SERVICE,
         paths=("spec.selector",),
         effect=Effect.NONE,
         reason="the same pods answer",
         beside=selects_the_same,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-067",
-        kinds=SERVICE,
         paths=("spec.selector",),
         effect=Effect.OUTAGE,
         reason="no pod has these labels: nothing answers any more",
@@ -124,35 +122,31 @@ NETWORK = (
         beside=selects_nothing,
         settles=1,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-068",
-        kinds=SERVICE,
         paths=("spec.ports",),
         effect=Effect.OUTAGE,
         reason="who uses the port as it was no longer gets an answer",
         instead="add the new port beside the old one first",
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-069",
-        kinds=SERVICE,
         paths=("spec.ports.*",),
         effect=Effect.NONE,
         reason="the ports that were there stay as they are",
         when=lambda change, field: only_added(change, field) or only_named(change, field),
         settles=1,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-070",
-        kinds=SERVICE,
         paths=("spec.externalTrafficPolicy", "spec.internalTrafficPolicy"),
         effect=Effect.OUTAGE,
         reason="nodes without a ready pod of it no longer answer",
         link="https://kubernetes.io/docs/reference/networking/virtual-ips/#traffic-policies",
         when=to_local,
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-071",
-        kinds=SERVICE,
         paths=("spec.publishNotReadyAddresses",),
         effect=Effect.OUTAGE,
         reason="pods that are not ready are no longer found: members that wait for each other never become ready",
@@ -165,9 +159,8 @@ NETWORK = (
         effect=Effect.OUTAGE,
         reason="nobody reaches by it any more what it stood for",
     ),
-    ChangeRule(
+    of_services(
         code="GEN-CHG-741",
-        kinds=SERVICE,
         paths=("metadata.labels",),
         but=VERSIONED,
         effect=Effect.UNKNOWN,

@@ -1,5 +1,6 @@
 """NetworkPolicies and disruption budgets."""
 
+from functools import partial
 from typing import Any
 
 from generator.build.difference import same
@@ -89,28 +90,28 @@ def never_lets_go(change: ObjectChange, _field: FieldChange, beside: Beside) -> 
     return bool(there) and sum(one for one in there if isinstance(one, int)) <= least
 
 
+of_policies = partial(ChangeRule, kinds=POLICY)
+of_budgets = partial(ChangeRule, kinds=BUDGET)
+
 POLICIES = (
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-080",
-        kinds=POLICY,
         paths=("spec",),
         effect=Effect.OUTAGE,
         reason="what it no longer allows is cut within seconds, where this or another policy shuts its pods",
         instead="add what is to be allowed first, take away the rest in a commit of its own",
         link=ISOLATION,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-081",
-        kinds=POLICY,
         paths=("spec",),
         effect=Effect.NONE,
         reason="it only allows more",
         link=ISOLATION,
         when=only_allows_more,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-082",
-        kinds=POLICY,
         on="added",
         effect=Effect.OUTAGE,
         reason="the first policy that selects a pod shuts it for everything that none allows",
@@ -118,9 +119,8 @@ POLICIES = (
         link=ISOLATION,
         beside=is_alone,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-128",
-        kinds=POLICY,
         on="added",
         effect=Effect.UNKNOWN,
         reason=UNSEEN,
@@ -128,35 +128,31 @@ POLICIES = (
         link=ISOLATION,
         beside=is_unseen,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-083",
-        kinds=POLICY,
         on="removed",
         effect=Effect.UNKNOWN,
         reason="no other policy that was built selects its pods: where there is none, they are open to everybody from "
         "now on; where there is one, what this one allowed is cut",
         link=ISOLATION,
     ),
-    ChangeRule(
+    of_policies(
         code="GEN-CHG-084",
-        kinds=POLICY,
         on="removed",
         effect=Effect.OUTAGE,
         reason="what it allowed is cut, unless another policy that selects the same pods allows it",
         link=ISOLATION,
         beside=others_stay,
     ),
-    ChangeRule(
+    of_budgets(
         code="GEN-CHG-085",
-        kinds=BUDGET,
         paths=("spec",),
         effect=Effect.NONE,
         reason="it counts when a node is drained",
         link=DISRUPTIONS,
     ),
-    ChangeRule(
+    of_budgets(
         code="GEN-CHG-086",
-        kinds=BUDGET,
         paths=("spec",),
         effect=Effect.DRAIN,
         reason="no pod may be evicted: a drain of its node, for an upgrade of a driver too, never ends",
@@ -165,9 +161,8 @@ POLICIES = (
         armed=True,
         beside=never_lets_go,
     ),
-    ChangeRule(
+    of_budgets(
         code="GEN-CHG-087",
-        kinds=BUDGET,
         on="added",
         effect=Effect.DRAIN,
         reason="no pod may be evicted: a drain of its node, for an upgrade of a driver too, never ends",
@@ -176,9 +171,8 @@ POLICIES = (
         armed=True,
         beside=never_lets_go,
     ),
-    ChangeRule(
+    of_budgets(
         code="GEN-CHG-088",
-        kinds=BUDGET,
         on="removed",
         effect=Effect.OUTAGE,
         reason="a drain may take all its pods at once",

@@ -1,5 +1,7 @@
 """Claims, volumes, classes of storage, and the drivers behind them."""
 
+from functools import partial
+
 from generator.kinds.general import SOURCE
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import amount, dig
@@ -68,6 +70,10 @@ def is_deleted_with_it(change: ObjectChange, _field: FieldChange) -> bool:
     return policy == "Delete" and driver is not None
 
 
+of_claims = partial(ChangeRule, kinds=CLAIM)
+of_volumes = partial(ChangeRule, kinds=VOLUME)
+of_drivers = partial(ChangeRule, kinds=DRIVER)
+
 STORAGE = (
     ChangeRule(
         code="GEN-CHG-030",
@@ -78,26 +84,23 @@ STORAGE = (
         instead="annotate it with `Prune=false` in a commit before, and copy what is stored",
         link=f"{VOLUMES}/#reclaiming",
     ),
-    ChangeRule(
+    of_claims(
         code="GEN-CHG-031",
-        kinds=CLAIM,
         paths=("spec",),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses any change of a claim but its growth; its Application stops there",
         instead="make a new claim and copy",
         link=CORE,
     ),
-    ChangeRule(
+    of_claims(
         code="GEN-CHG-032",
-        kinds=CLAIM,
         paths=("spec.resources.requests.storage",),
         effect=Effect.NONE,
         reason="the volume grows in place, if it is bound and its class has `allowVolumeExpansion`; else it is refused",
         link=f"{VOLUMES}/#expanding-persistent-volumes-claims",
     ),
-    ChangeRule(
+    of_claims(
         code="GEN-CHG-033",
-        kinds=CLAIM,
         paths=("spec.resources.requests.storage",),
         effect=Effect.IMPOSSIBLE,
         reason="a claim never shrinks: the API server refuses it, and its Application stops there",
@@ -105,9 +108,8 @@ STORAGE = (
         link=CORE,
         when=shrinks,
     ),
-    ChangeRule(
+    of_claims(
         code="GEN-CHG-034",
-        kinds=CLAIM,
         paths=("spec.resources.requests.storage",),
         effect=Effect.IMPOSSIBLE,
         reason="it has no class, or one without `allowVolumeExpansion`: the API server refuses that it grows",
@@ -115,17 +117,15 @@ STORAGE = (
         link=f"{VOLUMES}/#expanding-persistent-volumes-claims",
         beside=cannot_grow,
     ),
-    ChangeRule(
+    of_claims(
         code="GEN-CHG-035",
-        kinds=CLAIM,
         paths=("spec.volumeAttributesClassName",),
         effect=Effect.NONE,
         reason="the driver changes the volume in place",
         link="https://kubernetes.io/docs/concepts/storage/volume-attributes-classes/",
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-036",
-        kinds=VOLUME,
         paths=("spec",),
         but=_OWN_FIELDS,
         effect=Effect.IMPOSSIBLE,
@@ -133,9 +133,8 @@ STORAGE = (
         instead="make a volume under a new name",
         link=CORE,
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-037",
-        kinds=VOLUME,
         paths=("spec.nodeAffinity",),
         effect=Effect.IMPOSSIBLE,
         reason="a volume stays on the nodes where it is: the API server refuses others; its Application stops there",
@@ -143,17 +142,15 @@ STORAGE = (
         link=CORE,
         when=was_there,
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-038",
-        kinds=VOLUME,
         paths=("spec.persistentVolumeReclaimPolicy",),
         effect=Effect.NONE,
         reason="what is stored stays when the claim goes",
         link=f"{VOLUMES}/#reclaiming",
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-039",
-        kinds=VOLUME,
         paths=("spec.persistentVolumeReclaimPolicy",),
         effect=Effect.DATA_LOSS,
         reason="from now on what is stored is deleted with the claim",
@@ -162,17 +159,15 @@ STORAGE = (
         armed=True,
         when=to_delete,
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-040",
-        kinds=VOLUME,
         paths=("spec.claimRef",),
         effect=Effect.OUTAGE,
         reason="the claim that is bound to it is Lost: pods that are made from then on do not start",
         link=BINDER,
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-720",
-        kinds=VOLUME,
         paths=("spec.claimRef",),
         effect=Effect.UNKNOWN,
         reason="it is kept for this claim: one of another name that is bound to it is Lost",
@@ -180,9 +175,8 @@ STORAGE = (
         link=BINDER,
         when=is_claimed,
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-721",
-        kinds=VOLUME,
         paths=("spec.claimRef",),
         effect=Effect.UNKNOWN,
         reason="a claim that is bound to it takes it again; where none is, the next claim that fits gets it, with what "
@@ -191,26 +185,23 @@ STORAGE = (
         link=BINDER,
         when=is_given_up,
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-041",
-        kinds=VOLUME,
         paths=("spec.capacity", "spec.accessModes", "spec.storageClassName", "spec.mountOptions", "spec.nodeAffinity"),
         effect=Effect.NONE,
         reason="it counts when a claim is bound to it or a node mounts it; the disk behind stays as it is",
         link=f"{VOLUMES}/#binding",
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-042",
-        kinds=VOLUME,
         on="removed",
         effect=Effect.OUTAGE,
         reason="the object goes as soon as no claim is bound to it; a disk behind it keeps what is stored, "
         "and nothing in the cluster knows of it any more",
         link=f"{VOLUMES}/#storage-object-in-use-protection",
     ),
-    ChangeRule(
+    of_volumes(
         code="GEN-CHG-722",
-        kinds=VOLUME,
         on="removed",
         effect=Effect.DATA_LOSS,
         reason="its policy is `Delete`: its driver deletes what is stored before the object goes",
@@ -242,25 +233,22 @@ STORAGE = (
         effect=Effect.OUTAGE,
         reason="claims that name it wait for ever, those of a StatefulSet's new pods too; volumes that are there go on",
     ),
-    ChangeRule(
+    of_drivers(
         code="GEN-CHG-046",
-        kinds=DRIVER,
         paths=("spec.attachRequired", "spec.volumeLifecycleModes"),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses it; its Application stops there",
         instead="delete the CSIDriver while no pod mounts its volumes, then sync",
         link=STORAGE_GROUP,
     ),
-    ChangeRule(
+    of_drivers(
         code="GEN-CHG-047",
-        kinds=DRIVER,
         paths=("spec",),
         effect=Effect.NONE,
         reason="it counts when a volume is mounted the next time",
     ),
-    ChangeRule(
+    of_drivers(
         code="GEN-CHG-048",
-        kinds=DRIVER,
         on="removed",
         effect=Effect.OUTAGE,
         reason="volumes of the driver are no longer mounted as it needs; those that are mounted stay",
@@ -274,9 +262,8 @@ STORAGE = (
         instead="make a class under a new name, and have claims name it",
         link=STORAGE_GROUP,
     ),
-    ChangeRule(
+    of_claims(
         code="GEN-CHG-029",
-        kinds=CLAIM,
         paths=("spec.volumeName",),
         effect=Effect.NONE,
         reason="a claim that waits is bound to this volume",

@@ -7,7 +7,8 @@ Read in Argo CD v3.5: `gitops-engine/pkg/sync` (`sync_context.go`, `hook/`, `rec
 from typing import Any
 
 from generator.kinds.definitions import CRD
-from generator.model.change import ABSENT, ANY, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.kinds.general import of_all
+from generator.model.change import ABSENT, Effect, FieldChange, ObjectChange
 from generator.model.compared import KEEP, OPTIONS, options, outlives
 from generator.model.fields import dig, mapping, sequence
 
@@ -90,9 +91,8 @@ def has_other_owner(_change: ObjectChange, field: FieldChange) -> bool:
 
 
 SYNCING = (
-    ChangeRule(
+    of_all(
         code="GEN-CHG-700",
-        kinds=(ANY,),
         effect=Effect.OUTAGE,
         reason="it becomes a hook: a sync no longer keeps it, but deletes it, `Prune=false` or not, and makes it "
         "again with each sync, or not at all (`Skip`)",
@@ -102,9 +102,8 @@ SYNCING = (
         when=becomes_a_hook,
         settles=2,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-005",
-        kinds=(ANY,),
         effect=Effect.OUTAGE,
         reason="Argo CD deletes it and makes it again (`Force=true,Replace=true`), and what belongs to it goes with it",
         instead="take the options away: the former ones count as well as long as they stand in the cluster, so that it "
@@ -114,9 +113,8 @@ SYNCING = (
         when=is_made_anew,
         settles=2,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-746",
-        kinds=(ANY,),
         effect=Effect.IMPOSSIBLE,
         reason="the API server refuses it, and Argo CD asks it before it compares (server-side diff): neither "
         "`Force=true` nor `Replace=true` comes to bear, and nothing of the Application is synced any more",
@@ -125,9 +123,8 @@ SYNCING = (
         on_refusal=True,
         when=is_forced,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-701",
-        kinds=(ANY,),
         paths=(f"metadata.annotations[{OPTIONS}]",),
         effect=Effect.UNKNOWN,
         reason="Argo CD puts it in whole from now on (`Replace=true`): what controllers and people wrote into it, and "
@@ -136,9 +133,8 @@ SYNCING = (
         link=f"{SYNC_OPTIONS}/#replace-resource-instead-of-applying-changes",
         when=begins_to_replace,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-006",
-        kinds=(ANY,),
         paths=(f"metadata.annotations[{OPTIONS}]",),
         effect=Effect.OUTAGE,
         reason="less protects it: when it leaves Git, Argo CD deletes it with all that belongs to it; with "
@@ -149,9 +145,8 @@ SYNCING = (
         as_removal=True,
         when=may_be_pruned,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-702",
-        kinds=(ANY,),
         paths=(f"metadata.annotations[{OPTIONS}]", f"metadata.annotations[{KEEP}]"),
         effect=Effect.OUTAGE,
         reason="it no longer outlives its Application: when that is deleted with what it holds, it goes too; with "
@@ -162,9 +157,8 @@ SYNCING = (
         as_removal=True,
         when=may_be_deleted,
     ),
-    ChangeRule(
+    of_all(
         code="GEN-CHG-703",
-        kinds=(ANY,),
         paths=("metadata.ownerReferences",),
         effect=Effect.BY_HAND,
         reason="it has an owner now: Kubernetes deletes it when the owner goes, and at once where no object of the "

@@ -1,5 +1,6 @@
 """Deployments, StatefulSets and DaemonSets."""
 
+from functools import partial
 from typing import Any
 
 from generator.kinds.bare_pods import POD
@@ -82,10 +83,13 @@ def resumes(_change: ObjectChange, field: FieldChange) -> bool:
     return field.old is True
 
 
+of_sets = partial(ChangeRule, kinds=STATEFUL)
+of_workloads = partial(ChangeRule, kinds=ALL)
+of_replicated = partial(ChangeRule, kinds=(*DEPLOYMENT, *STATEFUL))
+
 WORKLOADS = (
-    ChangeRule(
+    of_sets(
         code="GEN-CHG-010",
-        kinds=STATEFUL,
         paths=("spec",),
         but=(
             "spec.replicas",
@@ -101,9 +105,8 @@ WORKLOADS = (
         instead="`kubectl delete statefulset NAME --cascade=orphan`, then sync: pods and claims stay",
         link=UPDATES,
     ),
-    ChangeRule(
+    of_workloads(
         code="GEN-CHG-011",
-        kinds=ALL,
         paths=("spec.template",),
         effect=Effect.ROLLING,
         reason="its pods are replaced one after the other",
@@ -116,9 +119,8 @@ WORKLOADS = (
         effect=Effect.OUTAGE,
         reason="its pods go, and nothing starts them again",
     ),
-    ChangeRule(
+    of_sets(
         code="GEN-CHG-723",
-        kinds=STATEFUL,
         on="removed",
         effect=Effect.DATA_LOSS,
         reason="its pods go, and their claims with what is stored in them (`whenDeleted: Delete`)",
@@ -135,9 +137,8 @@ WORKLOADS = (
         instead="give it a new name; or `kubectl delete --cascade=orphan` it, sync, and delete the old pods",
         link=UPDATES,
     ),
-    ChangeRule(
+    of_workloads(
         code="GEN-CHG-014",
-        kinds=ALL,
         paths=("spec.template",),
         effect=Effect.RESTART,
         reason="all its pods stop before new ones start: it has one, or its strategy says so",
@@ -145,9 +146,8 @@ WORKLOADS = (
         link=STRATEGIES,
         when=all_at_once,
     ),
-    ChangeRule(
+    of_workloads(
         code="GEN-CHG-015",
-        kinds=ALL,
         paths=("spec.template",),
         effect=Effect.BY_HAND,
         reason="pods that run stay as they are: it is paused, or replaces a pod only when somebody deletes it",
@@ -155,43 +155,38 @@ WORKLOADS = (
         link=STRATEGIES,
         when=lambda change, field: waits_for_people(change, field) or in_part(change, field),
     ),
-    ChangeRule(
+    of_workloads(
         code="GEN-CHG-016",
-        kinds=ALL,
         paths=("spec.template",),
         effect=Effect.NONE,
         reason="no pod of it runs",
         when=none_runs,
         settles=1,
     ),
-    ChangeRule(
+    of_replicated(
         code="GEN-CHG-017",
-        kinds=(*DEPLOYMENT, *STATEFUL),
         paths=("spec.replicas",),
         effect=Effect.NONE,
         reason="more pods of it start, where there is room",
     ),
-    ChangeRule(
+    of_replicated(
         code="GEN-CHG-018",
-        kinds=(*DEPLOYMENT, *STATEFUL),
         paths=("spec.replicas",),
         effect=Effect.RESTART,
         reason="pods of it stop for good, of a StatefulSet those with the highest numbers",
         instead="where members hold data or votes, take each out by the program's own means first",
         when=fewer,
     ),
-    ChangeRule(
+    of_replicated(
         code="GEN-CHG-019",
-        kinds=(*DEPLOYMENT, *STATEFUL),
         paths=("spec.replicas",),
         effect=Effect.OUTAGE,
         reason="no pod of it is left",
         when=to_none,
         settles=1,
     ),
-    ChangeRule(
+    of_sets(
         code="GEN-CHG-020",
-        kinds=STATEFUL,
         paths=("spec.replicas",),
         effect=Effect.DATA_LOSS,
         reason="the claims of pods that go are deleted with them (`whenScaled: Delete`)",
@@ -200,16 +195,14 @@ WORKLOADS = (
         when=loses_claims,
         settles=1,
     ),
-    ChangeRule(
+    of_sets(
         code="GEN-CHG-021",
-        kinds=STATEFUL,
         paths=("spec.persistentVolumeClaimRetentionPolicy",),
         effect=Effect.NONE,
         reason="claims stay where pods or the StatefulSet go",
     ),
-    ChangeRule(
+    of_sets(
         code="GEN-CHG-022",
-        kinds=STATEFUL,
         paths=("spec.persistentVolumeClaimRetentionPolicy.*",),
         effect=Effect.DATA_LOSS,
         reason="from now on claims, and what is stored in them, go with the StatefulSet or with pods that it loses",
@@ -218,9 +211,8 @@ WORKLOADS = (
         armed=True,
         when=deletes,
     ),
-    ChangeRule(
+    of_sets(
         code="GEN-CHG-023",
-        kinds=STATEFUL,
         paths=("spec.ordinals",),
         effect=Effect.RESTART,
         reason="pods get other numbers: those out of the range stop, new ones start with claims of their own, empty",

@@ -1,6 +1,7 @@
 """What is let in: Pod Security, policies and webhooks that refuse less, and webhooks of others."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from generator.build.difference import same
@@ -166,54 +167,50 @@ def asks_others(change: ObjectChange, _beside: Beside) -> Iterator[str]:
         yield from (f"{name}: asked about {short(one)} too" for one in _come(old, hook, "rules"))
 
 
+opening = partial(OpeningRule, opens=Opens.ADMISSION)
+
 ADMISSION = (
-    OpeningRule(
+    opening(
         code="GEN-CHG-762",
         kinds=("/Namespace",),
-        opens=Opens.ADMISSION,
         gains=lowers,
         reason="pods may ask for more of their node than before",
         instead="keep the level, and have what needs more run in a namespace of its own",
         link=STANDARDS,
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-763",
         kinds=("/Namespace",),
-        opens=Opens.ADMISSION,
         gains=chosen_otherwise,
         reason="policies, webhooks and network policies choose namespaces by labels: look which of them do by these",
         link="https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-764",
         kinds=(POLICY, BINDING),
-        opens=Opens.ADMISSION,
         gains=refuses_no_more,
         stops=True,
         reason="what it refused passes from now on",
         instead="take out the one check that is wrong, or leave out the objects it is wrong about",
         link=f"{POLICIES}/#validation-actions",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-765",
         kinds=(POLICY, BINDING),
-        opens=Opens.ADMISSION,
         gains=refuses_less,
         reason="fewer objects are judged, or otherwise than before",
         link=POLICIES,
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-766",
         kinds=WEBHOOKS,
-        opens=Opens.ADMISSION,
         gains=asks_less,
         reason="what it refused, or filled in, passes as it is",
         link=f"{GUIDE}/#matching-requests-rules",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-767",
         kinds=(*WEBHOOKS, *CRD),
-        opens=Opens.ADMISSION,
         gains=asks_strangers,
         stops=True,
         reason="a server at this address reads all that it is asked about, Secrets where they are among it, and may "
@@ -221,10 +218,9 @@ ADMISSION = (
         instead="a Service of the cluster (`clientConfig.service`)",
         link=f"{GUIDE}/#url",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-768",
         kinds=(*WEBHOOKS, *CRD, *API, MUTATING),
-        opens=Opens.ADMISSION,
         gains=asks_others,
         reason="the server that is asked reads what is written, and may change or refuse it",
         link=f"{GUIDE}/#contacting-the-webhook",

@@ -1,6 +1,7 @@
 """Rights on the API server: bindings that give roles to more."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from generator.kinds.openings.rights import (
@@ -100,11 +101,11 @@ def given(change: ObjectChange, beside: Beside) -> Iterator[str]:
     yield from (grant.text for grant in given if grant.subject not in STRANGERS)
 
 
+opening = partial(OpeningRule, opens=Opens.RIGHTS, kinds=KINDS)
+
 BINDINGS = (
-    OpeningRule(
+    opening(
         code="GEN-CHG-750",
-        kinds=KINDS,
-        opens=Opens.RIGHTS,
         gains=highest,
         stops=True,
         reason="who is bound to it may do everything on the cluster, or give himself the right to; or the role is of "
@@ -112,18 +113,14 @@ BINDINGS = (
         instead="bind a role that gives what is needed, in the namespaces where it is",
         link=f"{GUIDE}/#least-privilege",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-751",
-        kinds=KINDS,
-        opens=Opens.RIGHTS,
         gains=given,
         reason="who is bound to it may do what its role says",
         link=f"{RBAC}/#rolebinding-and-clusterrolebinding",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-752",
-        kinds=KINDS,
-        opens=Opens.RIGHTS,
         gains=to_strangers,
         stops=True,
         reason="whoever reaches the API server has these rights, without a name or a password",

@@ -1,6 +1,7 @@
 """Who may connect: policies that let more through, and addresses by which others come in."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from generator.kinds.network import INGRESS, SERVICE, SERVICES
@@ -118,46 +119,43 @@ def lets_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
         yield from (f"without {guard.partition(':')[0]}" for guard in sorted(_guards(change.old) - _guards(change.new)))
 
 
+opening = partial(OpeningRule, opens=Opens.NETWORK)
+
 NETWORK = (
-    OpeningRule(
+    opening(
         code="GEN-CHG-770",
         kinds=KINDS,
-        opens=Opens.NETWORK,
         gains=lambda change, _beside: shuts_less(change, read),
         reason="where no other policy selects its pods everybody may connect with them",
         instead="a policy that holds for the same pods and lets only through what is needed",
         link=f"{GUIDE}/#the-two-sorts-of-pod-isolation",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-771",
         kinds=KINDS,
-        opens=Opens.NETWORK,
         gains=lambda change, beside: lets_more(change, beside, read, everybody=True),
         reason="everybody may connect, or they with everybody: no other end is named, or all addresses",
         instead="name the pods, namespaces or networks that need it",
         link=f"{GUIDE}/#networkpolicy-resource",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-772",
         kinds=KINDS,
-        opens=Opens.NETWORK,
         gains=lambda change, beside: lets_more(change, beside, read, everybody=False),
         reason="more connections pass than before",
         link=f"{GUIDE}/#networkpolicy-resource",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-775",
         kinds=SERVICE,
-        opens=Opens.NETWORK,
         gains=lets_outside_in,
         reason="it is reached from outside the cluster, by all that reach its address or a node",
         instead="`type: ClusterIP`, and an Ingress or a route with a name and TLS",
         link=f"{SERVICES}/#publishing-services-service-types",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-776",
         kinds=(*INGRESS, GATEWAY, GRANT, *ROUTES),
-        opens=Opens.NETWORK,
         gains=lets_in,
         reason="more is reached from outside, or from other namespaces, or without what guarded it",
         link="https://gateway-api.sigs.k8s.io/concepts/security-model/",

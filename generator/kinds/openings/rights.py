@@ -1,6 +1,7 @@
 """Rights on the API server: roles that give more."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from generator.model.change import Beside, ObjectChange
@@ -159,58 +160,54 @@ def _flowing(manifest: Any) -> set[str]:
 
 _LESS = "name the verbs, resources and groups that are needed"
 
+opening = partial(OpeningRule, opens=Opens.RIGHTS)
+
 RIGHTS = (
-    OpeningRule(
+    opening(
         code="GEN-CHG-753",
         kinds=(CLUSTER_ROLE,),
-        opens=Opens.RIGHTS,
         gains=everything,
         stops=True,
         reason="who has this role may do everything, with what is installed later as well",
         instead=_LESS,
         link=f"{GUIDE}/#least-privilege",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-754",
         kinds=(CLUSTER_ROLE,),
-        opens=Opens.RIGHTS,
         gains=escalations,
         stops=True,
         reason="who has this role can give himself any right (escalate, bind), or act as anybody (impersonate)",
         instead="no such verb, or `resourceNames` with roles that may be given",
         link=f"{GUIDE}/#escalate-verb",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-755",
         kinds=(ROLE,),
-        opens=Opens.RIGHTS,
         gains=lambda change, beside: [*everything(change, beside), *escalations(change, beside)],
         reason="who has this role may do everything in the namespace, or give himself the right to",
         instead=_LESS,
         link=f"{GUIDE}/#escalate-verb",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-756",
         kinds=(ROLE, CLUSTER_ROLE),
-        opens=Opens.RIGHTS,
         gains=worth_more,
         reason="these rights lead to more than they say: to what is in Secrets, into pods and onto nodes, to other "
         "accounts, or to whatever comes under a `*`",
         instead=_LESS,
         link=f"{GUIDE}/#privilege-escalation-risks",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-757",
         kinds=(ROLE, CLUSTER_ROLE),
-        opens=Opens.RIGHTS,
         gains=others,
         reason="who has this role may do more than before",
         link=f"{RBAC}/#role-and-clusterrole",
     ),
-    OpeningRule(
+    opening(
         code="GEN-CHG-758",
         kinds=(CLUSTER_ROLE,),
-        opens=Opens.RIGHTS,
         gains=flows,
         reason="rights flow into a role that gathers those of others: all who have that one get them too",
         instead="leave the label out, and bind the role to those who need it",
