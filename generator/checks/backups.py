@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from generator.checks.places import entries, given_twice, meant, unknown
-from generator.checks.tiers import buckets, kept_for, object_stores, team_buckets, users
+from generator.checks.tiers import buckets, kept_for, missing_bucket, object_stores, team_buckets, users
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put, remove
@@ -99,13 +99,8 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
     Right:
         to: {bucket: datasets-backup}
     """
-    known = [bucket.name for _, bucket in buckets(cluster)]
-    add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
     for at, backup in entries(cluster.backups, "backups"):
-        name = backup.target.in_minio
-        if name is not None and name not in known:
-            message = f"backup {backup.name} goes to bucket {name}, which is not there"
-            yield unknown((*at, "to", "bucket"), name, known, message, add)
+        yield from missing_bucket(cluster, (*at, "to", "bucket"), backup.target, f"backup {backup.name} goes")
 
 
 @warning("GEN-BKP-004", "copies that nobody can delete")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import entries, unknown
-from generator.checks.tiers import ELSEWHERE, OBJECTS, buckets, kept_for, users
+from generator.checks.places import entries
+from generator.checks.tiers import ELSEWHERE, OBJECTS, buckets, kept_for, missing_bucket, users
 from generator.model.backup import EtcdBackup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
@@ -86,13 +86,8 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
     Right:
         backup: {to: {bucket: etcd-backup}}
     """
-    known = [bucket.name for _, bucket in buckets(cluster)]
-    add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
     for one in own(cluster):
-        name = one.backup.target.in_minio
-        if name is not None and name not in known:
-            message = f"{one.copies} go to bucket {name}, which is not there"
-            yield unknown(one.bucket_at, name, known, message, add)
+        yield from missing_bucket(cluster, one.bucket_at, one.backup.target, f"{one.copies} go")
 
 
 @rule("GEN-BKP-022", "somebody may write the snapshots and dumps")

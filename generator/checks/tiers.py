@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from generator.checks.places import by_place, entries
+from generator.checks.places import by_place, entries, unknown
 from generator.components.ceph_cluster.classes import block_class, bucket_class, file_class
 from generator.components.minio.layout import STORAGE_CLASS
+from generator.model.backup import CopyTarget
 from generator.model.capacity import ceph_raw
 from generator.model.cluster import Cluster
-from generator.model.finding import Edit, Path, put, remove
+from generator.model.finding import Edit, Finding, Path, put, remove
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import Bucket, CephFilesystem, CephObjectStore, CephPool, ObjectUser
 from generator.model.teams import TeamBucket
@@ -91,6 +92,14 @@ def buckets(cluster: Cluster) -> list[tuple[Path, Bucket]]:
     """Return MinIO's buckets, each with its place."""
     objects = cluster.storage.objects
     return entries(objects.buckets if objects else (), *OBJECTS, "buckets")
+
+
+def missing_bucket(cluster: Cluster, at: Path, target: CopyTarget, who: str) -> Iterator[Finding]:
+    """Yield what is wrong where a backup goes to a bucket of MinIO that is not there; `who` begins the sentence."""
+    known = [bucket.name for _, bucket in buckets(cluster)]
+    if target.in_minio is not None and target.in_minio not in known:
+        add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
+        yield unknown(at, target.bucket, known, f"{who} to bucket {target.bucket}, which is not there", add)
 
 
 def kept_for(at: Path, bucket: Bucket, days: int, *, locked: bool) -> tuple[Edit, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice, human, unknown
-from generator.checks.tiers import buckets, snapshot_classes, users
+from generator.checks.tiers import buckets, missing_bucket, snapshot_classes, users
 from generator.components.volsync.names import CA, repository
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
@@ -65,15 +65,15 @@ def bucket_known(cluster: Cluster) -> Iterator[Finding]:
     Right:
         to: {bucket: volumes}
     """
-    known, taken = [bucket.name for _, bucket in buckets(cluster)], {one.target for one in cluster.all_backups}
-    add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
+    taken = {one.target for one in cluster.all_backups}
     for at, backup in _backups(cluster):
-        name, where = backup.target.bucket, (*at, "to", "bucket")
-        if backup.target.in_minio and name not in known:
-            message = f"backup {backup.name} goes to bucket {name}, which is not there"
-            yield unknown(where, name, known, message, add)
-        elif backup.target in taken:
-            message = f"backup {backup.name} goes to bucket {name}, which another backup needs for itself"
+        where = (*at, "to", "bucket")
+        missing = list(missing_bucket(cluster, where, backup.target, f"backup {backup.name} goes"))
+        yield from missing
+        if backup.target in taken and not missing:
+            message = (
+                f"backup {backup.name} goes to bucket {backup.target.bucket}, which another backup needs for itself"
+            )
             yield Finding(at=where, message=message, fix="a bucket for backups of volumes alone")
 
 
