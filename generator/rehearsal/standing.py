@@ -18,7 +18,6 @@ from generator.rehearsal.argocd.syncing import ArgoSyncing
 from generator.rehearsal.laid_out import LaidOut
 from generator.rehearsal.outcome import Fate, Synced
 from generator.rehearsal.standin import StandIn
-from generator.rehearsal.syncer import Syncer
 from generator.rehearsal.syncing import Syncing
 from generator.rehearsal.twin import snapshot
 from generator.rehearsal.twin.nodes import nodes
@@ -37,17 +36,15 @@ class Note(Struct, frozen=True):
     played: tuple[str, ...]
 
 
-def _syncer(made: Twin, standin: StandIn, old: LaidOut) -> Syncer:
-    return ArgoSyncing(made, standin, old.cluster, old.root) if old.root else Syncing(made, standin)
-
-
 class Standing:
     """A twin at what stands. `first` is what its sync came to, `kept` tells whether an earlier rehearsal did it."""
 
     def __init__(self, made: Twin, old: LaidOut, note: Note | None) -> None:
         self.twin, self.kept = made, note is not None
         self.standin = StandIn(made.cluster, frozenset(team.name for team in old.cluster.teams))
-        self.syncing = _syncer(made, self.standin, old)
+        self.syncing: Syncing | ArgoSyncing = Syncing(made, self.standin)
+        if old.root:
+            self.syncing = ArgoSyncing(made, self.standin, old.cluster, old.root)
         for space in _of_others(old.cluster):
             made.cluster.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
         if note:
