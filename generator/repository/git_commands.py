@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from generator.errors import UsageError
@@ -42,9 +41,7 @@ class GitCommands:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._repo.close()
 
     def ask(self, *words: str) -> Answer:
