@@ -13,6 +13,7 @@ from generator.components.component import Manifest, Patch
 from generator.layout.image_fields import ImageField, image_fields, takes_digest
 from generator.layout.image_references import rewrite, split, upstream_name, with_registry
 from generator.layout.image_texts import replace_image
+from generator.model.fields import dig
 from generator.model.finding import Path
 from generator.model.mirror import at_mirror, is_below
 
@@ -114,7 +115,7 @@ def rewritten(manifest: Manifest, rewriting: ImageRewriting) -> Manifest:
     found = _by_path(image_fields(manifest)) if rewriting else {}
     made = deepcopy(manifest) if found else manifest
     for path, fields in found.items():
-        part = _value_at(made, path[:-1])
+        part = dig(made, *path[:-1])
         for key, text in rewriting.values(fields).items():
             part[key] = text
     return made
@@ -125,12 +126,6 @@ def _by_path(fields: Iterable[ImageField]) -> dict[Path, list[ImageField]]:
     for field in fields:
         found[field.path].append(field)
     return found
-
-
-def _value_at(value: Any, path: Sequence[str | int]) -> Any:
-    for step in path:
-        value = value[step]
-    return value
 
 
 def rewritten_patch(patch: Patch, rewriting: ImageRewriting) -> Patch:
@@ -147,7 +142,7 @@ def _operation(operation: Manifest, rewriting: ImageRewriting) -> Manifest:
     value: Any = operation["value"]
     for step in reversed(steps):
         value = {step: value}
-    return {**operation, "value": _value_at(rewritten(value, rewriting), steps)}
+    return {**operation, "value": dig(rewritten(value, rewriting), *steps)}
 
 
 def renames(found: Iterable[SharedImage], rewriting: ImageRewriting) -> list[Manifest]:

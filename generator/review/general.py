@@ -1,5 +1,7 @@
 """What is said of charts, versions and whole clusters where no component says more."""
 
+from functools import partial
+
 from generator.model.change import (
     CHART,
     CLUSTER,
@@ -22,10 +24,12 @@ def of_pods(_change: ObjectChange, field: FieldChange) -> bool:
     return bool(_PODS & {str(step) for step in field.path})
 
 
+of_charts = partial(ChangeRule, kinds=(CHART,))
+of_clusters = partial(ChangeRule, kinds=(CLUSTER,))
+
 RULES = (
-    ChangeRule(
+    of_charts(
         code="GEN-CHG-370",
-        kinds=(CHART,),
         effect=Effect.UNKNOWN,
         reason="what the chart makes of it is not vendored, so nobody can see it",
         instead=_VENDOR,
@@ -37,31 +41,27 @@ RULES = (
         reason="what it patches is not vendored, so nobody can see what it makes of it",
         instead=_VENDOR,
     ),
-    ChangeRule(
+    of_charts(
         code="GEN-CHG-371",
-        kinds=(CHART,),
         paths=("values",),
         effect=Effect.ROLLING,
         reason="its pods are replaced one after the other",
         when=of_pods,
     ),
-    ChangeRule(
+    of_charts(
         code="GEN-CHG-372",
-        kinds=(CHART,),
         paths=("chart", "repository"),
         effect=Effect.NONE,
         reason="the same version from elsewhere; what differs in it is told when it is vendored",
     ),
-    ChangeRule(
+    of_charts(
         code="GEN-CHG-373",
-        kinds=(CHART,),
         on="removed",
         effect=Effect.OUTAGE,
         reason="all that the chart made goes with it, but for its CRDs, which are protected",
     ),
-    ChangeRule(
+    of_charts(
         code="GEN-CHG-374",
-        kinds=(CHART,),
         paths=("namespace",),
         effect=Effect.OUTAGE,
         reason="all that the chart made is deleted in the one namespace and made again in the other",
@@ -81,9 +81,8 @@ RULES = (
         instead="a backup from before, and upstream's notes on going back",
         when=goes_back,
     ),
-    ChangeRule(
+    of_clusters(
         code="GEN-CHG-380",
-        kinds=(CLUSTER,),
         on="removed",
         effect=Effect.BY_HAND,
         reason="nothing is deleted: its Application `root` finds no folder any more, tells that as an error, and "
@@ -91,9 +90,8 @@ RULES = (
         instead="take the cluster down first, if it is to go",
         link="https://github.com/argoproj/argo-cd/issues/23157",
     ),
-    ChangeRule(
+    of_clusters(
         code="GEN-CHG-381",
-        kinds=(CLUSTER,),
         on="added",
         effect=Effect.BY_HAND,
         reason="nothing runs before somebody installs it",
@@ -107,9 +105,8 @@ RULES = (
         instead="commit it as manifests, below the Application's `custom` or in a folder of this repository that an "
         "Application of its own reads and that holds nothing else: then its objects are compared",
     ),
-    ChangeRule(
+    of_clusters(
         code="GEN-CHG-382",
-        kinds=(CLUSTER,),
         on="renamed",
         effect=Effect.BY_HAND,
         reason="the running cluster still reads the old folders, which are gone: its Application `root` tells that as "
