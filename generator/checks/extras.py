@@ -9,7 +9,6 @@ from generator.components import CATALOGUE, absent, catalogue
 from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
 from generator.components.component import OF_DEFINITIONS
 from generator.model.cluster import Cluster
-from generator.model.extras import Extra
 from generator.model.finding import Finding, remove
 from generator.model.rule import rule, warning
 
@@ -187,7 +186,7 @@ def secret_once(cluster: Cluster) -> Iterator[Finding]:
     for name, extra in cluster.extras.items():
         for at, secret in entries(extra.secrets, "extras", name, "secrets"):
             other = declared.setdefault((extra.namespace, secret.name), name)
-            if other != name or at[-1] != _first(extra, secret.name):
+            if other != name or at[-1] != [one.name for one in extra.secrets].index(secret.name):
                 where = f"{other} as well" if other != name else "this component twice"
                 message = f"the Secret {extra.namespace}/{secret.name} is declared by {where}"
                 yield Finding(at=at, message=message, fix="declare it once, with all keys; or another name")
@@ -199,10 +198,6 @@ def _of_gen(cluster: Cluster, space: str) -> Iterator[tuple[tuple[str, str], str
         if one.make and space in (*one.namespaces, *one.reach) and one.wanted(cluster):
             for secret in one.make(cluster).secrets:
                 yield (secret.namespace, secret.name), one.name
-
-
-def _first(extra: Extra, secret: str) -> int:
-    return [one.name for one in extra.secrets].index(secret)
 
 
 @rule("GEN-EXT-008", "manifests of upstream that stay as they are")

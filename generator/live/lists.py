@@ -23,13 +23,9 @@ def lists(running: RunningCluster, paths: Sequence[str]) -> list[Listed]:
     """Return what lies in collections, in their order; a path may select by a query. Raises UsageError where there is
     no talking to the server.
     """
-    asked = [_limited(path) for path in paths]
+    asked = [f"{path}{'&' if '?' in path else '?'}limit={PAGE}" for path in paths]
     answers = running.api.ask_all([Request(path=path) for path in asked], busy=True)
     return [_whole(running, path, first) for path, first in zip(asked, answers, strict=True)]
-
-
-def _limited(path: str) -> str:
-    return f"{path}{'&' if '?' in path else '?'}limit={PAGE}"
 
 
 def _whole(running: RunningCluster, path: str, first: Answer) -> Listed:

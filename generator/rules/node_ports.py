@@ -14,7 +14,7 @@ from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
 from generator.model.plural import plural
 from generator.model.rule import warning
-from generator.rules.nodes import Worker, nodes_of
+from generator.rules.nodes import nodes_of
 from generator.rules.placement import obstacles
 
 
@@ -89,7 +89,7 @@ def taken_once(built: Built) -> Iterator[Finding]:
     for (first, theirs), (second, ours) in combinations(listed, 2):
         for one in ours:
             if any((one.port, one.protocol) == (other.port, other.protocol) for other in theirs):
-                where = _shared(first, second, nodes)
+                where = [node for node in nodes if not obstacles(first, node) and not obstacles(second, node)]
                 if where:
                     message = f"port {one.port} of {where[0].name} is {first.maker.full_name}'s"
                     yield second.finding(message, *one.at, fix="let one of them listen on another port")
@@ -98,7 +98,3 @@ def taken_once(built: Built) -> Iterator[Finding]:
 def _on_node(pod: Pod) -> Iterator[Taken]:
     """Yield the ports of its node that a pod takes. On the host's network the API server makes them `hostPort`s."""
     return taken(pod, "containerPort" if pod.spec.get("hostNetwork") is True else "hostPort")
-
-
-def _shared(first: Pod, second: Pod, nodes: tuple[Worker, ...]) -> list[Worker]:
-    return [node for node in nodes if not obstacles(first, node) and not obstacles(second, node)]

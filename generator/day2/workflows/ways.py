@@ -116,7 +116,7 @@ class ThroughApi(Way):
         pods = list(self._running.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector=f"{OF_RUN}={name}"))
         for pod in sorted(pods, key=lambda one: str(dig(one, "metadata", "creationTimestamp"))):
             own, step = pod["metadata"]["name"], str(dig(pod, "metadata", "annotations", OF_STEP))
-            since = {"sinceTime": _second(seen[own])} if own in seen else {}
+            since = {"sinceTime": f"{seen[own][:19]}Z"} if own in seen else {}
             asked = urlencode({"container": MAIN, "timestamps": "true", **since})
             text = self._running.text(f"/api/v1/namespaces/{namespace}/pods/{own}/log?{asked}")
             yield PodLog(own, step, tuple((text or "").splitlines()))
@@ -124,7 +124,3 @@ class ThroughApi(Way):
 
 def _path(namespace: str, kinds: str, name: str = "") -> str:
     return f"{GROUP}/namespaces/{namespace}/{kinds}" + (f"/{name}" if name else "")
-
-
-def _second(time: str) -> str:
-    return f"{time[:19]}Z"

@@ -45,7 +45,7 @@ def target(root: Path, running: RunningCluster, cluster: Cluster, asked: Asked, 
     """
     if running.get(f"{APPLICATIONS}/{ROOT}") is None:
         raise UsageError(f"{running.host} has no Application {ROOT}: it was not bootstrapped to its end")
-    tip = (_seen_from_here(root, cluster) if dry else "") or _seen_by_argo_cd(running, asked.patience, look=not dry)
+    tip = (newest_at_remote(root, cluster) if dry else "") or _seen_by_argo_cd(running, asked.patience, look=not dry)
     bring(root, tip, cluster)
     commit = pushed(root, asked.revision, tip, cluster) if asked.revision else tip
     found = wanted(root, commit, cluster)
@@ -53,10 +53,6 @@ def target(root: Path, running: RunningCluster, cluster: Cluster, asked: Asked, 
     if commit != tip:
         _refuse_automated([name for name in sorted(names) if name == ROOT or found[name].automated], commit, tip)
     return Target(commit=commit, newest=commit == tip, wanted=found, names=names)
-
-
-def _seen_from_here(root: Path, cluster: Cluster) -> str:
-    return newest_at_remote(root, cluster)
 
 
 def _seen_by_argo_cd(running: RunningCluster, patience: float, *, look: bool) -> str:

@@ -174,7 +174,7 @@ class Timeline:
         elif holds(one, "Admitted") and not holds(before, "Admitted"):
             self._tell(What.STARTED, "", self._called(one))
         elif holds(one, "Preempted") and not holds(before, "Preempted"):
-            self._tell(What.PREEMPTED, "", self._called(one), _message(one, "Preempted"))
+            self._tell(What.PREEMPTED, "", self._called(one), str(condition(one, "Preempted").get("message", "")))
 
     def _for(self, one: Manifest, before: Manifest) -> str:
         """Return the node for which a gang is stopped, or was."""
@@ -272,7 +272,3 @@ def _done(node: Manifest) -> str:
 
 def _by(pod: Manifest) -> str:
     return _note(pod, BY)
-
-
-def _message(load: Manifest, kind: str) -> str:
-    return str(condition(load, kind).get("message", ""))

@@ -140,7 +140,7 @@ def _gang(load: Manifest, places: Mapping[str, str], number: str) -> Unit:
         manifest=_job(load, name.partition("/")[2], count, template(most["template"], **{UNIT: number})),
         places=places,
         gang=True,
-        since=_let_in(load),
+        since=str(condition(load, "QuotaReserved").get("lastTransitionTime", "")),
         note="" if plain else f"{named}: played as a Job of {count} pods, each like those of `{most.get('name')}`",
     )
 
@@ -167,10 +167,6 @@ def _job(load: Manifest, name: str, count: int, pod: Manifest) -> Manifest:
             "template": {**pod, "spec": {**pod["spec"], **own}},
         },
     }
-
-
-def _let_in(load: Manifest) -> str:
-    return str(condition(load, "QuotaReserved").get("lastTransitionTime", ""))
 
 
 def _copied(owner: Manifest, count: int, number: str) -> Manifest:
