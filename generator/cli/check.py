@@ -9,7 +9,7 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, SHARD, SINCE, narrowed, nobody, root_of
 from generator.cli.output import REPORTED, show_findings, summary
-from generator.cli.terminal import say
+from generator.cli.terminal import say, say_all
 from generator.errors import UsageError
 from generator.model.plural import plural
 from generator.model.waiver import Waiver
@@ -134,8 +134,7 @@ def _check_files(  # noqa: PLR0913 - the verb's options
     accepted, waived = zip(*map(_accepted, read), strict=True)
     loaded = _foreseen(root, accepted, whole=not clusters) if root and not committed else accepted
     show_findings(loaded, output)
-    for text in _besides(root, loaded) if root else ():
-        say(text, err=True)
+    say_all(_besides(root, loaded) if root else (), err=True)
     failed = any(one.wrong or (strict and one.findings) for one in loaded)
     if output == "text":
         _end(loaded, waived)

@@ -9,7 +9,7 @@ from generator.cli.diff import APPROVAL
 from generator.cli.options import ROOT, root_of
 from generator.cli.output import show_findings
 from generator.cli.render import vendoring
-from generator.cli.terminal import bold, say
+from generator.cli.terminal import bold, say, say_all
 from generator.model.plural import plural
 from generator.publish.committing import Asked, Result, StoppedError, commit_change
 from generator.publish.linking import Link, link
@@ -77,14 +77,12 @@ def show_stopped(prepared: Prepared, verb: str = "gen commit") -> int:
     """Tell why nothing was committed, and return the exit code."""
     show_findings(prepared.loaded, "text")
     outcome = prepared.outcome
-    for text in (*refusals(outcome.edits), *vendoring(outcome)) if outcome else ():
-        say(text, err=True)
+    say_all((*refusals(outcome.edits), *vendoring(outcome)) if outcome else (), err=True)
     found = prepared.report
     if found is None or not found.unapproved:
         say("nothing was committed", err=True)
         return 1
-    for line in lines(found):
-        say(line)
+    say_all(lines(found))
     say(f"nothing was committed; approve: {verb} --allow '{found.unapproved[0]} the reason'", err=True)
     return APPROVAL
 
@@ -118,8 +116,7 @@ def show_link(found: Link) -> int:
         say(f"compare: {found.compare}")
     if found.request:
         say(f"opened: {found.request}")
-    for text in found.notes:
-        say(text, err=True)
+    say_all(found.notes, err=True)
     if found.error:
         say(f"no pull request was opened: {found.error}", err=True)
     return int(bool(found.error))

@@ -7,7 +7,7 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, output_as, root_of
 from generator.cli.output import show_findings
-from generator.cli.terminal import say, say_json, styled
+from generator.cli.terminal import say, say_all, say_json, styled
 from generator.errors import UsageError
 from generator.model.change import Effect
 from generator.review.report import Report, report
@@ -81,8 +81,7 @@ def _show(found: Report, output: str) -> None:
 
         say(diff_page(found, datetime.now(UTC)), nl=False)
         return
-    for line in lines(found, _painted):
-        say(line)
+    say_all(lines(found, _painted))
 
 
 def _painted(effect: Effect, word: str) -> str:

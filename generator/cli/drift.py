@@ -10,7 +10,7 @@ import click
 
 from generator.cli.live_options import Where, at_cluster
 from generator.cli.options import TOLD
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say_all, say_json
 from generator.errors import UsageError
 from generator.repository.git_folder import locate
 from generator.repository.history import History
@@ -45,8 +45,7 @@ def command(where: Where, output: str) -> int:
     if output == "json":
         say_json(found.data())
     else:
-        for line in lines(found):
-            say(line)
+        say_all(lines(found))
     return CODES[found.state]
 
 

@@ -8,7 +8,7 @@ from shutil import get_terminal_size
 from msgspec import to_builtins
 
 from generator.cli.output import data
-from generator.cli.terminal import say
+from generator.cli.terminal import say, say_all
 from generator.layout.emit import emit
 from generator.model.finding import Finding, Position, dotted
 from generator.model.plural import plural
@@ -102,8 +102,7 @@ def show_clusters(listed: Iterable[ClusterImages]) -> None:
     """Say what is wrong with the images of each cluster, and what was not seen."""
     for each in listed:
         lines = [*map(_line, (*each.findings, *each.notes)), *_unseen(each)]
-        for line in lines:
-            say(line, err=True)
+        say_all(lines, err=True)
 
 
 def _unseen(each: ClusterImages) -> Iterator[str]:

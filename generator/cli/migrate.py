@@ -9,7 +9,7 @@ from generator.cli.editing import show_lines
 from generator.cli.options import CLUSTER, DISCARD, ROOT, after_writing, discarded, root_of
 from generator.cli.output import show_findings, summary
 from generator.cli.render import LISTED, WORDS, in_words, vendoring
-from generator.cli.terminal import bold, say
+from generator.cli.terminal import bold, say, say_all
 from generator.model.plural import plural
 from generator.repository.hand_edits import refusals
 from generator.repository.migrating import MigratedFile, migrated
@@ -70,8 +70,7 @@ def _show(one: MigratedFile) -> None:
 def _tell(root: Path, outcome: Outcome, *, written: bool) -> None:
     changes = outcome.plan.changes
     notes = (f"note: {note}" for note in outcome.notes)
-    for text in (*vendoring(outcome), *notes, *refusals(outcome.edits)):
-        say(text, err=True)
+    say_all((*vendoring(outcome), *notes, *refusals(outcome.edits)), err=True)
     if outcome.refused:
         say("nothing was written", err=True)
         return
@@ -79,8 +78,7 @@ def _tell(root: Path, outcome: Outcome, *, written: bool) -> None:
         say(f"  {WORDS[change.kind]:8} {change.path}")
     # What edits of a cluster file mean is what is rendered of them.
     rendered = [change for change in changes if not change.path.endswith("/cluster.yaml")]
-    for text in brief(consequences(root, rendered)):
-        say(text)
+    say_all(brief(consequences(root, rendered)))
     if len(rendered) > MOST and any(change.old for change in rendered):
         say(f"what it does: `gen diff` tells it; {len(rendered)} files are more than are compared here")
     if not changes:

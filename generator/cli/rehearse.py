@@ -8,7 +8,7 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, output_as, root_of
 from generator.cli.output import show_findings
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say, say_all, say_json
 from generator.review.sides import Sides, Wanted, both_sides
 
 if TYPE_CHECKING:
@@ -94,5 +94,4 @@ def _show(told: "Report", found: "list[Rehearsal]", output: str) -> None:
     if not found:
         say("nothing differs in what is applied: there is nothing to rehearse")
     for one in found:
-        for line in lines(one):
-            say(line)
+        say_all(lines(one))

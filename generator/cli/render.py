@@ -24,7 +24,7 @@ from generator.cli.options import (
 from generator.cli.output import REPORTED, located, nothing_written, show_findings, without_accepted
 from generator.cli.rendering import Options, result
 from generator.cli.sharing import Parts, joined, keep_part, refuse_mixed
-from generator.cli.terminal import annotate, bold, say, say_json
+from generator.cli.terminal import annotate, bold, say, say_all, say_json
 from generator.errors import UsageError
 from generator.model.finding import Severity
 from generator.model.plural import plural
@@ -132,8 +132,7 @@ def _tell(reports: Sequence["ClusterReport"]) -> None:
     if reports:
         from generator.review.text import brief  # noqa: PLC0415 - as above
 
-        for text in brief(reports):
-            say(text)
+        say_all(brief(reports))
 
 
 def _show(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: float) -> None:
@@ -152,8 +151,7 @@ def _show(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: f
             say(f"  {'/'.join(parts)}: {in_words(kinds)}")
     if not written:
         _list(outcome)
-    for text in vendoring(outcome):
-        say(text, err=True)
+    say_all(vendoring(outcome), err=True)
     for note in outcome.notes:
         say(f"note: {note}", err=True)
     _refuse(outcome)
@@ -164,8 +162,7 @@ def _refuse(outcome: Outcome) -> None:
     if outcome.edits:
         from generator.repository.hand_edits import refusals  # noqa: PLC0415 - it imports what renders
 
-        for text in refusals(outcome.edits):
-            say(text, err=True)
+        say_all(refusals(outcome.edits), err=True)
 
 
 def vendoring(outcome: Outcome) -> Iterator[str]:

@@ -6,7 +6,7 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, output_as, root_of
 from generator.cli.output import mend_first, without_accepted
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say, say_all, say_json
 from generator.components import compose
 from generator.errors import UsageError
 from generator.repository.cluster_files import Loaded, load
@@ -47,8 +47,7 @@ def _text(found: list[State]) -> None:
     from generator.review.state_text import lines  # noqa: PLC0415 - only when it is asked for
 
     for one in found:
-        for line in lines(one):
-            say(line)
+        say_all(lines(one))
 
 
 def _state(root: Path, one: Loaded) -> State:

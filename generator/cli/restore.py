@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from generator.cli.live_options import Where, at_cluster
-from generator.cli.terminal import say
+from generator.cli.terminal import say, say_all
 from generator.cli.workflow import Place, follow, moment_now
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
@@ -66,8 +66,7 @@ def _bring_back(there: "RunningCluster", cluster: Cluster, asked: "Restore", now
     place, asked = Place(ThroughApi(there), namespaces(cluster)), with_room(there, cluster, asked)
     operation = chosen(operations(*place), asked.operation)
     workflow = run_of(operation, asked.known_to(operation))
-    for line in plan(cluster, asked, now):
-        say(line)
+    say_all(plan(cluster, asked, now))
     if not yes:
         _ask()
     begun = begin(place.way, workflow)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from generator.cli.terminal import say
+from generator.cli.terminal import say, say_all
 from generator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ def asked_for(  # noqa: PLR0913 - the options of the verb
         fix = "bring it back without --switch, and name the new claim in what uses it"
         raise UsageError(f"--switch {switch}: pods hold a volume by its claim's name, which nobody can change; {fix}")
     found = asked(backup, now, at=at, into=into)
-    for line in plan(cluster, found):
-        say(line)
+    say_all(plan(cluster, found))
     return found
 
 

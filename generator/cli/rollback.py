@@ -8,7 +8,7 @@ import click
 from generator.cli.commit import ALLOW, BRANCH, PUSH, show_link, show_result, show_stopped
 from generator.cli.live_options import refuse_beside
 from generator.cli.options import ROOT, root_of
-from generator.cli.terminal import bold, say
+from generator.cli.terminal import bold, say, say_all
 from generator.errors import UsageError
 from generator.model.plural import plural
 from generator.publish.committing import Asked, StoppedError
@@ -99,6 +99,5 @@ class _Teller:
         """Tell what it does to the running clusters."""
         say(f"takes back {bold(commit[:9])}: {subject}")
         if prepared.report and not prepared.stopped:
-            for line in lines(prepared.report):
-                say(line)
+            say_all(lines(prepared.report))
             say(f"note: {STAYS}", err=True)

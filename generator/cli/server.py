@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import structs
 
 from generator.build.objects import Built
-from generator.cli.terminal import say
+from generator.cli.terminal import say_all
 from generator.live.dry_run.server import ServerAnswers, ask_server
 from generator.model.plural import plural
 from generator.model.served import minor_of
@@ -21,8 +21,7 @@ def check_server(built: Built, kubeconfig: Path | None, context: str | None) -> 
     not judged. Raises UsageError as `ask_server`.
     """
     asked = ask_server(built, kubeconfig, context)
-    for line in _lines(built, asked):
-        say(line, err=True)
+    say_all(_lines(built, asked), err=True)
     answers = asked.answers
     return structs.replace(answers, unjudged=(*answers.unjudged, _BLIND)) if asked.throw_away else answers
 

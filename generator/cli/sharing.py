@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from generator.cli.options import discarded
 from generator.cli.output import nothing_written, show_findings, without_accepted
 from generator.cli.rendering import Options, rendered
-from generator.cli.terminal import say
+from generator.cli.terminal import say, say_all
 from generator.errors import UsageError
 from generator.model.plural import plural
 from generator.repository.places import names
@@ -53,8 +53,7 @@ def keep_part(root: Path, shard: Shard, to: Path, options: Options) -> int:
         return nothing_written(loaded, options.output)
     outcome = rendered(root, loaded, {}, options._replace(dry_run=True))
     show_findings([*map(without_accepted, loaded)], options.output)
-    for text in (*refusals(outcome.edits), *(f"note: {note}" for note in outcome.notes)):
-        say(text, err=True)
+    say_all((*refusals(outcome.edits), *(f"note: {note}" for note in outcome.notes)), err=True)
     if not outcome.refused:
         kept(to, share_of(root, shard, inputs, outcome), options.output)
     return int(outcome.refused)

@@ -9,7 +9,7 @@ import click
 from generator.cli.live_options import Where, at_cluster, refuse_beside
 from generator.cli.options import TOLD
 from generator.cli.parameters import PARAMETERS, given
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say, say_all, say_json
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
 
@@ -93,8 +93,7 @@ def _show(found: "Simulation", output: str) -> None:
         return
     from generator.rehearsal.simulation.text import lines  # noqa: PLC0415 - only when it is asked for
 
-    for line in lines(found):
-        say(line)
+    say_all(lines(found))
 
 
 def _state(cluster: "Cluster", where: Where, saved: Path | None) -> "State":

@@ -11,7 +11,7 @@ import click
 
 from generator.cli.live_options import Where, at_cluster
 from generator.cli.options import TOLD
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say, say_all, say_json
 from generator.errors import UsageError
 from generator.repository.git_folder import locate
 from generator.repository.history import History
@@ -77,5 +77,4 @@ def _show(found: "Status", output: str, now: datetime) -> None:
     if output == "json":
         say_json(found.data())
         return
-    for line in lines(found, now):
-        say(line)
+    say_all(lines(found, now))

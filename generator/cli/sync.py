@@ -12,7 +12,7 @@ import click
 
 from generator.cli.live_options import Where, at_cluster, refuse_beside
 from generator.cli.options import TOLD
-from generator.cli.terminal import say, say_json, styled
+from generator.cli.terminal import say, say_all, say_json, styled
 from generator.errors import UsageError
 from generator.model.plural import plural
 
@@ -123,8 +123,7 @@ def _foretell(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Ta
         say(f"{plural(len(same), 'Application')} only note the new commit, nothing of them differs")
     for report in reports:
         say()
-        for line in lines(report):
-            say(line)
+        say_all(lines(report))
     return 0
 
 

@@ -6,6 +6,7 @@ terminal or a CI system that reads along, so every character that cannot be seen
 
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -22,6 +23,12 @@ def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     bare = (line.removesuffix("\r") for line in text.split("\n"))
     lines = (line if line.isprintable() else "".join(map(_shown, line)) for line in bare)
     click.echo("\n".join(lines), err=err, nl=nl)
+
+
+def say_all(texts: Iterable[str], *, err: bool = False) -> None:
+    """Print texts one after the other, each as soon as it is there."""
+    for text in texts:
+        say(text, err=err)
 
 
 def _shown(char: str) -> str:

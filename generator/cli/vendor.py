@@ -10,7 +10,7 @@ import click
 from generator.cli.options import CLUSTER, DISCARD, ROOT, SHARD, TO, after_writing, discarded, narrowed, root_of
 from generator.cli.output import OUTPUT, nothing_written
 from generator.cli.sharing import Parts, kept, refuse_mixed
-from generator.cli.terminal import annotate, bold, say, say_json, styled
+from generator.cli.terminal import annotate, bold, say, say_all, say_json, styled
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
 from generator.model.plural import plural
@@ -138,8 +138,7 @@ def _progress() -> Callable[[str], None]:
 
 
 def _show(report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
-    for text in told:
-        say(text)
+    say_all(told)
     for did in report.did:
         say(_line(did, failed=(did.cluster, did.component) in report.failed))
         if not options.check and not report.findings:
@@ -147,8 +146,7 @@ def _show(report: Report, options: Options, told: Sequence[str], seconds: float)
                 say(f"    {text}")
     for text in report.notes:
         say(f"note: {text}", err=True)
-    for text in _problems(report, options):
-        say(text, err=True)
+    say_all(_problems(report, options), err=True)
     say(_summary(report, options, seconds))
 
 

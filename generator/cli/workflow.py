@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -14,7 +14,7 @@ from generator.cli.live_options import CLUSTER, only, usable
 from generator.cli.options import ROOT, TOLD, root_of, together
 from generator.cli.parameters import PARAMETERS, given
 from generator.cli.simulate import command as simulate
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say, say_all, say_json
 from generator.errors import UsageError
 from generator.model.base import is_label
 
@@ -90,7 +90,7 @@ def listing(place: Place, output: str) -> int:
 
         say_json({"operations": to_builtins(known), "runs": [one.data() for one in found]})
         return 0
-    _print(listed(known, found, moment_now()))
+    say_all(listed(known, found, moment_now()))
     return 0
 
 
@@ -105,7 +105,7 @@ def show(place: Place, name: str, output: str) -> int:
     from generator.day2.workflows.text import operation, tree  # noqa: PLC0415 - heavy
 
     if found := find_run(*place, name):
-        say_json(found.data()) if output == "json" else _print(tree(found, moment_now()))
+        say_json(found.data()) if output == "json" else say_all(tree(found, moment_now()))
         return 0
     meant = chosen(operations(*place), name)
     if output == "json":
@@ -113,7 +113,7 @@ def show(place: Place, name: str, output: str) -> int:
 
         say_json(to_builtins(meant))
         return 0
-    _print(operation(meant))
+    say_all(operation(meant))
     return 0
 
 
@@ -235,7 +235,7 @@ def follow(place: Place, name: str, patience: float) -> int:
     end, before = time.monotonic() + patience, None
     while True:
         found = _look(place, name)
-        _print(changes(before, found))
+        say_all(changes(before, found))
         if found.ended:
             say(headline(found, moment_now()))
             return CODES[found.phase]
@@ -244,11 +244,6 @@ def follow(place: Place, name: str, patience: float) -> int:
             return 2
         before = found
         time.sleep(PAUSE)
-
-
-def _print(lines: Iterator[str]) -> None:
-    for line in lines:
-        say(line)
 
 
 def moment_now() -> datetime:
