@@ -8,7 +8,8 @@ from generator.components.definition import Definition, Evidence, Shown, Version
 from generator.components.operated import Made, OperatedKind, name_of
 from generator.components.parts import tolerations
 from generator.components.rook_ceph import NAMESPACE
-from generator.model.change import CHART, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.components.rule_files import read_rules
+from generator.model.change import FieldChange, ObjectChange
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 
@@ -138,20 +139,6 @@ def of_the_drivers(change: ObjectChange, _field: FieldChange) -> bool:
     return change.application == "ceph-csi-drivers"
 
 
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-465",
-        kinds=(CHART,),
-        paths=("values.drivers", "values.operatorConfig"),
-        effect=Effect.ROLLING,
-        reason="the plugins on the nodes are replaced one after the other: volumes that are mounted stay as they are, "
-        "those mounted from now on follow",
-        link="https://github.com/rook/rook/blob/v1.20.6/Documentation/Storage-Configuration/Ceph-CSI/ceph-csi-drivers.md",
-        when=of_the_drivers,
-    ),
-)
-
-
 DEFINITION = Definition(
     name="ceph-csi-drivers",
     tier=Tier.STORAGE,
@@ -161,7 +148,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     chart_kinds=CLUSTER_ROLES,
-    changes=lambda: CHANGES,
+    changes=lambda: read_rules("ceph_csi_drivers_changes.yaml", of_the_drivers),
     brings=tuple(Made("CSIDriver", name) for name in (CEPHFS_DRIVER, NFS_DRIVER, RBD_DRIVER)),
     kinds=(
         OperatedKind(kind="Driver", makes=csi_driver),

@@ -8,10 +8,10 @@ from generator.components.component import Chart, Component, Manifest, Namespace
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Made, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, resources, tolerations
-from generator.model.change import VERSION, ChangeRule, Effect
+from generator.components.rule_files import read_rules
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence
-from generator.model.versions import next_minor, of, skips_a_minor
+from generator.model.versions import of, skips_a_minor
 
 VERSIONS = Versions(
     "cert-manager",
@@ -24,23 +24,6 @@ VERSIONS = Versions(
     ),
 )
 
-POLICIES = (
-    "https://github.com/cert-manager/cert-manager/blob/v1.21.1/internal/controller/certificates/policies/policies.go"
-)
-JUMPS = (
-    ChangeRule(
-        code="GEN-CHG-343",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.UNKNOWN,
-        reason="upstream tries one minor version at a time, and defaults that moved between have had certificates "
-        "made anew",
-        instead="{old} to the newest of {next} first, wait until all of it runs, and so on",
-        link="https://cert-manager.io/docs/installation/upgrade/",
-        when=of("cert-manager", skips_a_minor),
-        words=next_minor,
-    ),
-)
 
 NAMESPACE = "cert-manager"
 WEBHOOK_PORT, METRICS_PORT = 10250, 9402
@@ -160,81 +143,15 @@ def ingress_secrets(manifest: Manifest) -> Iterator[Made]:
             yield Made("Secret", str(dig(tls, "secretName")), OWN, SECRET_KEYS)
 
 
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-310",
-        kinds=("cert-manager.io/Certificate",),
-        paths=("spec",),
-        but=("spec.renewBefore", "spec.renewBeforePercentage", "spec.revisionHistoryLimit", "spec.secretName"),
-        effect=Effect.BY_HAND,
-        reason="it is signed anew at once; programs that read their certificate only when they start go on with the "
-        "old one until somebody restarts them",
-        instead="restart the readers of its Secret (clusters/<cluster>/bootstrap/secrets.yaml names them)",
-        link=POLICIES,
-    ),
-    ChangeRule(
-        code="GEN-CHG-311",
-        kinds=("cert-manager.io/Certificate",),
-        paths=("spec.issuerRef",),
-        effect=Effect.OUTAGE,
-        reason="it is signed by another CA at once: clients that trust only the old one refuse it",
-        instead="have both CAs trusted first, then change the issuer",
-        link=POLICIES,
-    ),
-    ChangeRule(
-        code="GEN-CHG-312",
-        kinds=("cert-manager.io/Certificate",),
-        paths=("spec.secretName",),
-        effect=Effect.BY_HAND,
-        reason="a new Secret is made; the old one stays, nobody renews it, and who reads it finds it expired one day",
-        instead="let its readers name the new Secret in the same change, and delete the old one afterwards",
-        link=POLICIES,
-    ),
-    ChangeRule(
-        code="GEN-CHG-313",
-        kinds=("cert-manager.io/Certificate",),
-        paths=("spec.renewBefore", "spec.renewBeforePercentage", "spec.revisionHistoryLimit"),
-        effect=Effect.NONE,
-        reason="it counts at the next renewal",
-    ),
-    ChangeRule(
-        code="GEN-CHG-314",
-        kinds=("cert-manager.io/Certificate",),
-        on="removed",
-        effect=Effect.OUTAGE,
-        armed=True,
-        reason="nothing now: its Secret stays, but nobody renews it, and one day it has expired",
-        instead="delete the Secret as well when nobody reads it any more",
-    ),
-    ChangeRule(
-        code="GEN-CHG-315",
-        kinds=("cert-manager.io/ClusterIssuer", "cert-manager.io/Issuer"),
-        paths=("spec",),
-        effect=Effect.OUTAGE,
-        armed=True,
-        reason="nothing now: certificates are signed by it at their next renewal, and clients that trust only the old "
-        "CA refuse them then",
-        instead="have both CAs trusted until every certificate is renewed",
-    ),
-    ChangeRule(
-        code="GEN-CHG-316",
-        kinds=("cert-manager.io/ClusterIssuer", "cert-manager.io/Issuer"),
-        on="removed",
-        effect=Effect.OUTAGE,
-        armed=True,
-        reason="nothing now: certificates that name it are not renewed, and one day they have expired",
-        instead="let every Certificate and Ingress name another issuer first",
-    ),
-)
 READY = {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}]}
 DEFINITION = Definition(
     name="cert-manager",
     tier=Tier.PLATFORM,
     make=cert_manager,
     versions=VERSIONS,
-    jumps=lambda: JUMPS,
+    jumps=lambda: read_rules("cert_manager_jumps.yaml", skips_a_minor=of("cert-manager", skips_a_minor)),
     namespaces=(NAMESPACE,),
-    changes=lambda: CHANGES,
+    changes=lambda: read_rules("cert_manager_changes.yaml"),
     chart_kinds=(*WEBHOOKS, CRD, *CLUSTER_ROLES),
     apis=(Api(group=GROUP),),
     kinds=(

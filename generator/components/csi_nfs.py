@@ -7,7 +7,8 @@ from generator.components.component import Chart, Component, Manifest, Namespace
 from generator.components.datasets import BOUND, on_nfs, volumes
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.listening import Listener
-from generator.model.change import CHART, ChangeRule, Effect, named
+from generator.components.rule_files import read_rules
+from generator.model.change import named
 from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
 
@@ -107,29 +108,6 @@ def datasets(cluster: Cluster, nfs: Nfs) -> Iterator[Manifest]:
         yield from volumes(cluster, dataset, source, *MOUNT)
 
 
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-635",
-        kinds=(CHART,),
-        paths=("version", "values.controller"),
-        effect=Effect.ROLLING,
-        reason="the driver's pods are replaced: what is mounted is the kernel's and goes on, and for a moment no "
-        "volume is made, mounted or unmounted",
-        when=named("csi-driver-nfs"),
-    ),
-    ChangeRule(
-        code="GEN-CHG-636",
-        kinds=(CHART,),
-        paths=("values.driver.name", "values.kubeletDir"),
-        effect=Effect.OUTAGE,
-        reason="the driver no longer answers where volumes and the kubelet look for it: pods with a volume of NFS do "
-        "not start any more, and those that end do not let go of theirs",
-        instead="leave it as it is for as long as there is a volume",
-        when=named("csi-driver-nfs"),
-    ),
-)
-
-
 def listens(_cluster: Cluster) -> Iterator[Listener]:
     """Yield the ports of its probes, on the host's network (4.13.4, `--http-endpoint=localhost:...`)."""
     loopback = "it listens on loopback, where the kubelet asks"
@@ -149,6 +127,6 @@ DEFINITION = Definition(
     listens=listens,
     own_kinds=("/PersistentVolume", "storage.k8s.io/StorageClass"),
     daemons_on=ALL_NODES,
-    changes=lambda: CHANGES,
+    changes=lambda: read_rules("csi_nfs_changes.yaml", of_the_driver=named("csi-driver-nfs")),
     shown_by=Evidence(images=("sig-storage/nfsplugin",)),
 )

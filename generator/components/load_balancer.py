@@ -11,7 +11,8 @@ from generator.components.cilium import VERSIONS as CILIUM_VERSIONS
 from generator.components.common import ethernet
 from generator.components.component import Component, Manifest, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange, value_at
+from generator.components.rule_files import read_rules
+from generator.model.change import FieldChange, ObjectChange, value_at
 from generator.model.cluster import Cluster
 from generator.model.fields import mapping, sequence
 from generator.model.nodes import Bgp, LoadBalancer
@@ -138,47 +139,6 @@ def _spans(pool: Manifest) -> Iterator[tuple[int, int]]:
                 yield int(ip_address(first)), int(ip_address(str(block.get("stop", first))))
 
 
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-272",
-        kinds=("cilium.io/CiliumLoadBalancerIPPool",),
-        paths=("spec.blocks",),
-        effect=Effect.OUTAGE,
-        reason="a Service whose address leaves the pool gets another one at once, and nobody finds it under its name",
-        instead="keep the old block beside the new one until names and clients have followed",
-    ),
-    ChangeRule(
-        code="GEN-CHG-273",
-        kinds=("cilium.io/CiliumLoadBalancerIPPool",),
-        paths=("spec.blocks",),
-        effect=Effect.NONE,
-        reason="Services keep their addresses; new ones take from what was added as well",
-        when=keeps,
-    ),
-    ChangeRule(
-        code="GEN-CHG-274",
-        kinds=("cilium.io/CiliumLoadBalancerIPPool", "projectcalico.org/IPPool"),
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="Services with an address of the pool lose it",
-        instead="add the new pool first, and let names and clients follow before the old one goes",
-    ),
-    ChangeRule(
-        code="GEN-CHG-275",
-        kinds=("cilium.io/CiliumL2AnnouncementPolicy",),
-        paths=("spec",),
-        effect=Effect.OUTAGE,
-        reason="addresses of Services are announced anew, for some seconds by nobody; on an interface that left, never",
-    ),
-    ChangeRule(
-        code="GEN-CHG-276",
-        kinds=("cilium.io/CiliumL2AnnouncementPolicy", "projectcalico.org/BGPPeer"),
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="nobody outside learns any more where the addresses of Services are",
-        instead="let the other way announce them first",
-    ),
-)
 DEFINITION = Definition(
     name=NAME,
     tier=Tier.NETWORK,
@@ -192,7 +152,7 @@ DEFINITION = Definition(
         "projectcalico.org/BGPPeer",
         "projectcalico.org/IPPool",
     ),
-    changes=lambda: CHANGES,
+    changes=lambda: read_rules("load_balancer_changes.yaml", keeps),
     shown_by=Evidence(
         objects=(Shown("cilium.io", "ciliumloadbalancerippools"), Shown("crd.projectcalico.org", "bgppeers"))
     ),

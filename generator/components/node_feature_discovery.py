@@ -8,7 +8,8 @@ from generator.components.component import Chart, Component, Manifest, Namespace
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.operated import Api
 from generator.components.parts import tolerations
-from generator.model.change import CHART, ChangeRule, Effect, named
+from generator.components.rule_files import read_rules
+from generator.model.change import named
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -97,46 +98,6 @@ def feature_rule(
 
 
 RULES = ("nfd.k8s-sigs.io/NodeFeatureRule",)
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-306",
-        kinds=RULES,
-        paths=("spec",),
-        effect=Effect.OUTAGE,
-        reason="nodes are labelled anew at once: where a label goes, so do the DaemonSets' pods that it chose "
-        "(drivers, device plugins); pods of users run on there, and new ones find no node",
-        instead="compare the nodes that match before and after: `kubectl get nodes -l LABEL`",
-        link="https://nfd.sigs.k8s.io/usage/customization-guide",
-    ),
-    ChangeRule(
-        code="GEN-CHG-307",
-        kinds=RULES,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="its labels go from all nodes at once, and with them the DaemonSets' pods that they chose",
-        instead="first let nothing choose nodes by them any more",
-    ),
-    ChangeRule(
-        code="GEN-CHG-308",
-        kinds=(CHART, "/ConfigMap"),
-        paths=("values.worker.config", "values.master.config", "data"),
-        effect=Effect.ROLLING,
-        reason="its pods are replaced, for they read it at their start; a label that the new settings no longer make "
-        "goes from the nodes, and with it the DaemonSets' pods that it chose",
-        instead="compare afterwards: `kubectl get nodes --show-labels`",
-        link="https://github.com/kubernetes-sigs/node-feature-discovery/blob/v0.19.0/docs/reference/"
-        "worker-configuration-reference.md",
-        when=lambda change, _field: change.name.startswith("node-feature-discovery"),
-    ),
-    ChangeRule(
-        code="GEN-CHG-309",
-        kinds=(CHART,),
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="nobody labels nodes any more: the labels stay as they are, and new or changed nodes get none",
-        when=named("node-feature-discovery"),
-    ),
-)
 
 DEFINITION = Definition(
     name="node-feature-discovery",
@@ -150,7 +111,11 @@ DEFINITION = Definition(
     own_kinds=("nfd.k8s-sigs.io/NodeFeatureRule",),
     apis=(Api(group="nfd.k8s-sigs.io"),),
     daemons_on=ALL_NODES,
-    changes=lambda: CHANGES,
+    changes=lambda: read_rules(
+        "node_feature_discovery_changes.yaml",
+        of_its_rules=lambda change, _field: change.name.startswith("node-feature-discovery"),
+        of_the_chart=named("node-feature-discovery"),
+    ),
     node_labels=("feature.node.kubernetes.io/",),
     shown_by=Evidence(images=("/node-feature-discovery",)),
     notes="One instance that both NVIDIA operators share; their charts' own are off.",

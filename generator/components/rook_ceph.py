@@ -7,10 +7,10 @@ from generator.components.component import Chart, Component, Manifest, Namespace
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Made, MadePods, Named, OperatedKind, name_of
 from generator.components.parts import tolerations
-from generator.model.change import VERSION, ChangeRule, Effect
+from generator.components.rule_files import read_rules
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence
-from generator.model.versions import goes_to_the_next_minor, next_minor, of, skips_a_minor
+from generator.model.versions import goes_to_the_next_minor, of, skips_a_minor
 
 VERSIONS = Versions(
     "rook-ceph",
@@ -24,31 +24,6 @@ VERSIONS = Versions(
     ),
 )
 
-JUMPS = (
-    ChangeRule(
-        code="GEN-CHG-347",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.IMPOSSIBLE,
-        reason="upstream supports only one minor version at a time: {old} to {new} goes over one",
-        instead="{old} to the newest of {next} first, wait until all of it runs, and so on",
-        link="https://github.com/rook/rook/blob/v1.20.6/Documentation/Upgrade/rook-upgrade.md",
-        when=of("rook-ceph", skips_a_minor),
-        words=next_minor,
-    ),
-    ChangeRule(
-        code="GEN-CHG-348",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.OUTAGE,
-        reason="operator, CSI drivers and the cluster's settings must come in this order, or new volumes are not "
-        "mounted meanwhile",
-        instead="Ceph at HEALTH_OK first; then one Application after the other, each Healthy before the next: "
-        "rook-ceph, ceph-csi-drivers, ceph-cluster",
-        link="https://github.com/rook/rook/blob/v1.20.6/Documentation/Upgrade/rook-upgrade.md",
-        when=of("rook-ceph", goes_to_the_next_minor),
-    ),
-)
 
 NAMESPACE = "rook-ceph"
 """The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
@@ -211,7 +186,11 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
-    jumps=lambda: JUMPS,
+    jumps=lambda: read_rules(
+        "rook_ceph_jumps.yaml",
+        skips_a_minor=of("rook-ceph", skips_a_minor),
+        goes_to_the_next_minor=of("rook-ceph", goes_to_the_next_minor),
+    ),
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group=GROUP), Api(group=BUCKETS)),

@@ -9,7 +9,8 @@ from msgspec import structs
 
 from generator.components.common import SYNC_WAVE
 from generator.components.component import Component, Manifest, Secret
-from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange, value_at
+from generator.components.rule_files import read_rules
+from generator.model.change import FieldChange, ObjectChange, value_at
 from generator.model.cluster import Cluster
 from generator.model.secret_store import SecretStore
 
@@ -68,43 +69,4 @@ def is_let_go(change: ObjectChange, _field: FieldChange) -> bool:
     return value_at(change.old, "spec.target.creationPolicy") in {"Orphan", "Merge", "None"}
 
 
-KINDS = (f"{GROUP}/ExternalSecret",)
-POLICIES = "https://external-secrets.io/latest/guides/ownership-deletion-policy/"
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-640",
-        kinds=KINDS,
-        paths=("spec.data", "spec.secretStoreRef"),
-        effect=Effect.BY_HAND,
-        reason="the operator reads the entry again at once: where it is not there the Secret stays as it was, and the "
-        "ExternalSecret tells an error; where it is another value, those who read the Secret take it at their next "
-        "start",
-        instead="put the same value there first; another one is a rotation (bootstrap/secrets.yaml says how)",
-        link="https://external-secrets.io/latest/api/externalsecret/",
-    ),
-    ChangeRule(
-        code="GEN-CHG-641",
-        kinds=KINDS,
-        paths=("spec.refreshInterval",),
-        effect=Effect.NONE,
-        reason="a value that changed in the store comes sooner or later",
-    ),
-    ChangeRule(
-        code="GEN-CHG-642",
-        kinds=KINDS,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="the Secret goes with it: what reads it does not start again",
-        instead="`creationPolicy: Orphan` in a commit before",
-        link=POLICIES,
-    ),
-    ChangeRule(
-        code="GEN-CHG-643",
-        kinds=KINDS,
-        on="removed",
-        effect=Effect.NONE,
-        reason="the Secret stays as it is, and nobody brings it what changes in the store",
-        link=POLICIES,
-        when=is_let_go,
-    ),
-)
+CHANGES = read_rules("secret_store_changes.yaml", is_let_go)

@@ -6,11 +6,11 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.parts import toleration
 from generator.components.queues import common_taints
 from generator.components.rdma import nccl, offers
+from generator.components.rule_files import read_rules
 from generator.components.trainer import GROUP
 from generator.components.trainer import VERSIONS as TRAINER_VERSIONS
 from generator.components.volcano import SCHEDULER
 from generator.model.capacity import allocatable
-from generator.model.change import ChangeRule, Effect
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU
 from generator.model.nodes import Machine
@@ -122,31 +122,8 @@ def environment(cluster: Cluster, machines: tuple[Machine, ...]) -> dict[str, st
     return nccl(hcas.pop() if len(hcas) == 1 else (), reached=bool(reached(cluster, machines)))
 
 
-RUNTIME = (f"{GROUP}/ClusterTrainingRuntime",)
 # Read in Trainer v2.2: `pkg/runtime/framework/plugins/jobset`, `pkg/controller/clustertrainingruntime_controller.go`,
 # `pkg/runtime/core/clustertrainingruntime.go`.
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-600",
-        kinds=RUNTIME,
-        paths=("spec",),
-        effect=Effect.NONE,
-        reason="TrainJobs that run keep the pods they started with; those that wait for their quota, and all that come "
-        "later, are made of what it says now",
-        instead="a runtime of another name beside it, where jobs that wait must not follow",
-    ),
-    ChangeRule(
-        code="GEN-CHG-601",
-        kinds=RUNTIME,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="TrainJobs that name it are refused from now on; it goes only when the last one that does is deleted "
-        "(finalizer `trainer.kubeflow.org/resource-in-use`), and its Application waits as long",
-        instead="let people delete, or name anew, what names it: "
-        "`kubectl get trainjobs -A -o custom-columns=:metadata.namespace,:metadata.name,:spec.runtimeRef.name`",
-        link="https://github.com/kubeflow/trainer/pull/2625",
-    ),
-)
 
 DEFINITION = Definition(
     name="training-runtimes",
@@ -155,7 +132,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: "trainer" in cluster.frameworks and pools(cluster),
     absence="frameworks do not name trainer, or no team has whole GPUs",
     own_kinds=(f"{GROUP}/ClusterTrainingRuntime",),
-    changes=lambda: CHANGES,
+    changes=lambda: read_rules("training_runtimes_changes.yaml"),
     shown_by=Evidence(objects=(Shown(GROUP, "clustertrainingruntimes"),)),
     notes="`torch-<pool>` and `jax-<pool>`, for each pool of whole GPUs with a quota: Volcano as the scheduler, one "
     "gang, the pool's taints, all GPUs of a node, InfiniBand where there is some, and shared memory. A TrainJob names "

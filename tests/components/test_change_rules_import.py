@@ -1,4 +1,4 @@
-"""Rules on changes are a third of the components' modules: only who compares pays for them."""
+"""Rules on changes, and the functions by which they look closer, are read by who compares and by nobody else."""
 
 import subprocess
 import sys

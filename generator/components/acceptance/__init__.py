@@ -12,9 +12,10 @@ from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Namespace, Operation, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.operated import MadePods
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import labelled
 
 
 def acceptance(cluster: Cluster) -> Component:
@@ -42,13 +43,6 @@ def acceptance(cluster: Cluster) -> Component:
     )
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.acceptance.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name="acceptance",
     tier=Tier.SCHEDULING,
@@ -58,7 +52,9 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE, JOBS),
     own_kinds=("kueue.x-k8s.io/ClusterQueue", *CLUSTER_ROLES),
     pods=(MadePods({TEST: OBJECTS}, JOBS),),
-    changes=change_rules,
+    changes=lambda: read_rules(
+        "acceptance/changes.yaml", of_the_tests=labelled("app.kubernetes.io/part-of", NAMESPACE)
+    ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Tries the nodes of a pool together by the operation `acceptance`: "
     "[operations.md](operations.md#accepting-a-pool).",

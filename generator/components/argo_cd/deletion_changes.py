@@ -1,10 +1,8 @@
 """What it means when an Application goes, or when it is to take what it holds with it (Argo CD v3.5.3)."""
 
-from generator.components.argo_cd.changes import APPLICATION, DOCS
-from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.components.rule_files import read_rules
+from generator.model.change import Beside, FieldChange, ObjectChange
 from generator.model.compared import cascades, is_protected
-
-DELETION = f"{DOCS}/user-guide/app_deletion/#about-the-deletion-finalizer"
 
 
 def goes_alone(change: ObjectChange, field: FieldChange) -> bool:
@@ -32,60 +30,4 @@ def ends(change: ObjectChange, _field: FieldChange) -> bool:
     return cascades(change.old) and not cascades(change.new)
 
 
-DELETION_CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-325",
-        kinds=APPLICATION,
-        on="removed",
-        effect=Effect.BY_HAND,
-        reason="it has no finalizer that deletes what it holds: it goes, all of that stays behind, and nobody manages "
-        "it any more",
-        instead="`kubectl delete` what is not needed any more",
-        link=DELETION,
-        when=goes_alone,
-    ),
-    ChangeRule(
-        code="GEN-CHG-326",
-        kinds=APPLICATION,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="its finalizer has Argo CD delete every object that it made but CRDs and those with `Delete=false`, "
-        "dependents first; they are told one by one",
-        instead="take the finalizer away in a commit of its own first, if the objects are to stay",
-        link=DELETION,
-        when=takes_along,
-    ),
-    ChangeRule(
-        code="GEN-CHG-706",
-        kinds=APPLICATION,
-        on="removed",
-        effect=Effect.DATA_LOSS,
-        reason="its finalizer has Argo CD delete every object that it made but CRDs and those with `Delete=false`; "
-        "what it holds was not built here, and claims or namespaces may be among it",
-        instead="take the finalizer away in a commit of its own first, if the objects are to stay; else look at "
-        "`argocd app resources NAME`",
-        link=DELETION,
-        beside=holds_unseen,
-    ),
-    ChangeRule(
-        code="GEN-CHG-327",
-        kinds=APPLICATION,
-        paths=("metadata.finalizers",),
-        effect=Effect.OUTAGE,
-        armed=True,
-        reason="nothing now; when the Application goes, its objects go with it, claims and what is stored too, but for "
-        "those with `Delete=false`",
-        instead="leave the finalizer out of what holds data",
-        link=DELETION,
-        when=begins,
-    ),
-    ChangeRule(
-        code="GEN-CHG-707",
-        kinds=APPLICATION,
-        paths=("metadata.finalizers",),
-        effect=Effect.NONE,
-        reason="when the Application goes, its objects stay behind from now on",
-        link=DELETION,
-        when=ends,
-    ),
-)
+DELETION_CHANGES = read_rules("argo_cd/deletion_changes.yaml", goes_alone, takes_along, holds_unseen, begins, ends)

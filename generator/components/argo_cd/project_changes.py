@@ -4,16 +4,13 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from generator.components.argo_cd.changes import DOCS
-from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.components.rule_files import read_rules
+from generator.model.change import Beside, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 
 PROJECT = ("argoproj.io/AppProject",)
-PROJECTS = f"{DOCS}/user-guide/projects/"
-ALLOWED = ("sourceRepos", "destinations", "sourceNamespaces", "clusterResourceWhitelist")
 ALL_WHERE_UNSAID = ("namespaceResourceWhitelist", "signatureKeys")
 FORBIDDEN = ("clusterResourceBlacklist", "namespaceResourceBlacklist")
-LISTS = tuple(f"spec.{key}" for key in (*ALLOWED, *ALL_WHERE_UNSAID, *FORBIDDEN))
 
 
 def _covers(outer: Any, inner: Any) -> bool:
@@ -77,61 +74,4 @@ def still_named(change: ObjectChange, _field: FieldChange, beside: Beside) -> bo
     return any(dig(one, "spec", "project") == change.name for one in applications)
 
 
-PROJECT_CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-328",
-        kinds=PROJECT,
-        paths=(*LISTS, "spec.description", "spec.orphanedResources", "spec.syncWindows", "spec.roles"),
-        effect=Effect.NONE,
-        reason="more is allowed than before, or the same",
-        link=PROJECTS,
-    ),
-    ChangeRule(
-        code="GEN-CHG-329",
-        kinds=PROJECT,
-        paths=LISTS,
-        effect=Effect.UNKNOWN,
-        reason="an Application that still has what is no longer allowed moves no more; what runs goes on",
-        instead="take it out of the Applications in a commit before",
-        link=PROJECTS,
-        when=narrows,
-    ),
-    ChangeRule(
-        code="GEN-CHG-645",
-        kinds=PROJECT,
-        on="removed",
-        effect=Effect.NONE,
-        reason="no Application names it any more",
-        link=PROJECTS,
-    ),
-    ChangeRule(
-        code="GEN-CHG-646",
-        kinds=PROJECT,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="Applications that name it are no longer synced: what runs goes on, and nobody mends or changes it",
-        instead="give them another project in a commit before",
-        link=PROJECTS,
-        beside=still_named,
-    ),
-    ChangeRule(
-        code="GEN-CHG-735",
-        kinds=PROJECT,
-        paths=("spec.syncWindows",),
-        effect=Effect.BY_HAND,
-        reason="there are times, or more of them, in which nothing of its Applications is synced: what is merged waits",
-        instead="`manualSync: true` in the window lets people sync meanwhile",
-        link=f"{DOCS}/user-guide/sync_windows/",
-        when=holds_back,
-    ),
-    ChangeRule(
-        code="GEN-CHG-736",
-        kinds=PROJECT,
-        paths=("spec.roles",),
-        effect=Effect.OUTAGE,
-        reason="who had a right, a group or a token of a role that goes is refused from now on",
-        instead="give those who still need it another one first",
-        link=f"{PROJECTS}#project-roles",
-        when=takes_rights,
-    ),
-)
+PROJECT_CHANGES = read_rules("argo_cd/project_changes.yaml", narrows, still_named, holds_back, takes_rights)

@@ -10,12 +10,12 @@ from generator.components.component import Component, Manifest, Namespace, Patch
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import UNPRIVILEGED, network_policy, pod_security, resources, tcp
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects
-from generator.model.change import VERSION, ChangeRule, Effect
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Path
-from generator.model.versions import next_minor, of, skips_a_minor
+from generator.model.versions import of, skips_a_minor
 
 VERSIONS = Versions(
     "argo-workflows",
@@ -30,20 +30,6 @@ VERSIONS = Versions(
     ),
 )
 
-JUMPS = (
-    ChangeRule(
-        code="GEN-CHG-352",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.UNKNOWN,
-        reason="each minor version between takes fields away that the one before still took, and the CRDs then refuse "
-        "what passed",
-        instead="{old} to {next} first, by upstream's notes of each version between",
-        link="https://github.com/argoproj/argo-workflows/blob/v4.0.2/docs/upgrading.md",
-        when=of("argo-workflows", skips_a_minor),
-        words=next_minor,
-    ),
-)
 
 NAMESPACE = "argo"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:argo"
@@ -204,7 +190,7 @@ DEFINITION = Definition(
     absence="there are no backups, no fleet is rendered here, no pool is tried, there are no benchmarks, nobody looks "
     "after GPUs, and no team has pipelines",
     versions=VERSIONS,
-    jumps=lambda: JUMPS,
+    jumps=lambda: read_rules("argo_workflows/jumps.yaml", skips_a_minor=of("argo-workflows", skips_a_minor)),
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES, "scheduling.k8s.io/PriorityClass"),
     apis=(Api(group="argoproj.io", kinds=KINDS, title="argoproj.io of workflows"),),

@@ -26,7 +26,7 @@ from generator.components.ceph_cluster.pools import (
     rgw_deployment,
     rgw_secret,
 )
-from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
+from generator.components.ceph_cluster.versions import VERSIONS, jump_rules
 from generator.components.ceph_csi_drivers import RBD_DRIVER
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Manifest, Secret, Tier, Turn
@@ -35,6 +35,7 @@ from generator.components.datasets import in_ceph
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.listening import CLUSTER, Listener
 from generator.components.rook_ceph import ENDPOINTS, NAMESPACE
+from generator.components.rule_files import read_rules
 from generator.components.static import read_text
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
@@ -191,11 +192,17 @@ def change_rules() -> tuple[ChangeRule, ...]:
     from generator.components.ceph_cluster.bucket_changes import BUCKET_CHANGES  # noqa: PLC0415 - for those who compare
     from generator.components.ceph_cluster.changes import CLUSTER_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.disk_changes import DISK_CHANGES  # noqa: PLC0415 - as above
-    from generator.components.ceph_cluster.nfs_changes import NFS_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.pool_changes import POOL_CHANGES  # noqa: PLC0415 - as above
     from generator.components.ceph_cluster.store_changes import STORE_CHANGES  # noqa: PLC0415 - as above
 
-    return (*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES, *BUCKET_CHANGES, *NFS_CHANGES)
+    return (
+        *CLUSTER_CHANGES,
+        *DISK_CHANGES,
+        *POOL_CHANGES,
+        *STORE_CHANGES,
+        *BUCKET_CHANGES,
+        *read_rules("ceph_cluster/nfs_changes.yaml"),
+    )
 
 
 DEFINITION = Definition(
@@ -205,7 +212,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph and cluster.ceph_hosts,
     absence="there is no storage.ceph",
     versions=VERSIONS,
-    jumps=lambda: JUMPS,
+    jumps=jump_rules,
     namespaces=(NAMESPACE,),
     # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
     short_tags=("quay.io/ceph/ceph",),

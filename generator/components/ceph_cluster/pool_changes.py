@@ -6,15 +6,11 @@ Read in Rook v1.20.6, `pkg/daemon/ceph/client/pool.go`, which makes all pools al
 from collections.abc import Mapping
 from typing import Any
 
-from generator.components.ceph_cluster.changes import DOCUMENTATION
-from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.compared import Condition, came, every, lowered, raised, same_amount, turned_on, went
+from generator.components.rule_files import read_rules
+from generator.model.change import FieldChange, ObjectChange
+from generator.model.compared import came, lowered, raised, same_amount
 from generator.model.fields import dig, mapping, sequence
 
-POOLS = ("ceph.rook.io/CephBlockPool", "ceph.rook.io/CephFilesystem", "ceph.rook.io/CephObjectStore")
-
-CLIENT = "https://github.com/rook/rook/blob/v1.20.6/pkg/daemon/ceph/client/pool.go"
-POOL_CRD = f"{DOCUMENTATION}/CRDs/Block-Storage/ceph-block-pool-crd.md"
 SAFE = 3
 """Copies from which on one can be lost while another is away."""
 
@@ -77,131 +73,14 @@ def not_lowered(change: ObjectChange, field: FieldChange) -> bool:
     return raised(change, field) or same_amount(change, field)
 
 
-def alive(condition: Condition) -> Condition:
-    """Return the condition for a pool that is there before and after."""
-    return every(kept, condition)
-
-
-COPIES = (
-    ChangeRule(
-        code="GEN-CHG-430",
-        kinds=POOLS,
-        paths=of_pools("replicated.size"),
-        effect=Effect.MOVES,
-        reason="Ceph makes the further copies of everything in the pool, and takes room and speed for it",
-        link=CLIENT,
-        when=alive(raised),
-    ),
-    ChangeRule(
-        code="GEN-CHG-431",
-        kinds=POOLS,
-        paths=of_pools("replicated.size"),
-        effect=Effect.MOVES,
-        reason="Ceph drops a copy of everything in the pool; the room comes back, the safety is less",
-        link=CLIENT,
-        when=alive(lowered),
-    ),
-    ChangeRule(
-        code="GEN-CHG-432",
-        kinds=POOLS,
-        paths=of_pools("replicated.size"),
-        effect=Effect.DATA_LOSS,
-        reason="Ceph drops a copy of everything in the pool at once; with two left, two disks that fail together lose "
-        "data, with one left any disk does",
-        instead="keep three copies, or use erasure coding in a new pool to save room",
-        link=POOL_CRD,
-        when=every(kept, lowered, unsafe),
-    ),
-    ChangeRule(
-        code="GEN-CHG-433",
-        kinds=POOLS,
-        paths=of_pools("failureDomain", "deviceClass"),
-        effect=Effect.MOVES,
-        reason="the pool gets another CRUSH rule, and Ceph moves nearly all of its data; it stays readable meanwhile",
-        instead="at a quiet time, one pool at a time, with room for it on the new disks",
-        link=CLIENT,
-        when=moved_by_rook,
-    ),
-    ChangeRule(
-        code="GEN-CHG-434",
-        kinds=POOLS,
-        paths=of_pools("failureDomain", "deviceClass"),
-        effect=Effect.BY_HAND,
-        reason="without `enableCrushUpdates` Rook accepts it and leaves the pool where it is, without a word",
-        instead="set `enableCrushUpdates: true`",
-        link=CLIENT,
-        when=left_by_rook,
-    ),
-    ChangeRule(
-        code="GEN-CHG-435",
-        kinds=POOLS,
-        paths=of_pools("failureDomain", "deviceClass", "erasureCoded"),
-        effect=Effect.IMPOSSIBLE,
-        reason="an erasure-coded pool keeps the profile it was made with: Rook fails at it, or does nothing",
-        instead="a new pool beside it, its own storage class, and the data copied",
-        link="https://github.com/rook/rook/issues/15895",
-        when=erasure_coded,
-    ),
-    ChangeRule(
-        code="GEN-CHG-436",
-        kinds=POOLS,
-        paths=of_pools("replicated", "erasureCoded.dataChunks", "erasureCoded.codingChunks"),
-        effect=Effect.IMPOSSIBLE,
-        reason="a pool that is there stays what it is: copies cannot become chunks, nor chunks copies",
-        instead="a new pool beside it, its own storage class, and the data copied",
-        link="https://github.com/rook/rook/issues/1951",
-        when=other_type,
-    ),
-    ChangeRule(
-        code="GEN-CHG-437",
-        kinds=POOLS,
-        paths=of_pools("enableCrushUpdates"),
-        effect=Effect.MOVES,
-        reason="Rook brings the pool to the failure domain and class that stand there, where it has others",
-        link=POOL_CRD,
-        when=alive(turned_on),
-    ),
-    ChangeRule(
-        code="GEN-CHG-438",
-        kinds=POOLS,
-        paths=of_pools("parameters.bulk"),
-        effect=Effect.MOVES,
-        reason="the autoscaler splits or merges the pool's placement groups, and Ceph moves data between disks",
-        link=POOL_CRD,
-        when=kept,
-    ),
+POOL_CHANGES = read_rules(
+    "ceph_cluster/pool_changes.yaml",
+    kept,
+    unsafe,
+    moved_by_rook,
+    left_by_rook,
+    erasure_coded,
+    other_type,
+    not_lowered,
+    limited,
 )
-
-ROOM = (
-    ChangeRule(
-        code="GEN-CHG-440",
-        kinds=POOLS,
-        paths=of_pools("quotas.maxSize"),
-        effect=Effect.NONE,
-        reason="the pool may hold as much, or more",
-        link=POOL_CRD,
-        when=alive(not_lowered),
-    ),
-    ChangeRule(
-        code="GEN-CHG-441",
-        kinds=POOLS,
-        paths=of_pools("quotas.maxSize"),
-        effect=Effect.OUTAGE,
-        reason="once the pool holds this much, writes to it stop: at once, if it does already",
-        instead="compare with `ceph df` first",
-        link=POOL_CRD,
-        when=limited,
-    ),
-    ChangeRule(
-        code="GEN-CHG-442",
-        kinds=POOLS,
-        paths=of_pools("quotas.maxSize"),
-        effect=Effect.BY_HAND,
-        reason="Rook sets quotas and takes none away: the pool keeps its former one",
-        instead="`ceph osd pool set-quota POOL max_bytes 0`",
-        link=CLIENT,
-        when=alive(went),
-    ),
-)
-
-POOL_CHANGES = (*COPIES, *ROOM)

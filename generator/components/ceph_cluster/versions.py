@@ -1,8 +1,9 @@
 """The versions of ceph-cluster that gen knows."""
 
 from generator.components.definition import Version, Versions
-from generator.model.change import VERSION, ChangeRule, Effect, FieldChange, ObjectChange, value_at
-from generator.model.versions import goes_back, majors, next_minor, of
+from generator.components.rule_files import read_rules
+from generator.model.change import ChangeRule, FieldChange, ObjectChange, value_at
+from generator.model.versions import goes_back, majors, of
 
 VERSIONS = Versions(
     "ceph-cluster",
@@ -27,39 +28,11 @@ def skips_two_majors(_change: ObjectChange, field: FieldChange) -> bool:
     return majors(field) > 2
 
 
-JUMPS = (
-    ChangeRule(
-        code="GEN-CHG-349",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.DATA_LOSS,
-        reason="Ceph never goes back: daemons of {old} have written what those of {new} cannot read, and Rook only "
-        "warns",
-        instead="stay at {old}, or go up again",
-        link="https://github.com/rook/rook/blob/v1.20.6/pkg/operator/ceph/cluster/version.go",
-        when=of("ceph-cluster", goes_back),
-        words=next_minor,
-    ),
-    ChangeRule(
-        code="GEN-CHG-350",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.IMPOSSIBLE,
-        reason="Ceph goes up at most two major versions at once, and ends one upgrade (`ceph osd "
-        "require-osd-release`) before the next",
-        instead="the major version between first",
-        link="https://github.com/rook/rook/blob/v1.20.6/Documentation/Upgrade/ceph-upgrade.md",
-        when=of("ceph-cluster", skips_two_majors),
-    ),
-    ChangeRule(
-        code="GEN-CHG-351",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.IMPOSSIBLE,
-        reason="upstream forbids to move Rook and Ceph together: the old operator would begin with the new image, and "
-        "neither is known good when the other fails",
-        instead="two commits: Rook first; Ceph when the operator is new on all nodes and Ceph says HEALTH_OK",
-        link="https://github.com/rook/rook/blob/v1.20.6/Documentation/Upgrade/ceph-upgrade.md",
-        when=moves_with_rook,
-    ),
-)
+def jump_rules() -> tuple[ChangeRule, ...]:
+    """Return what it means when its version moves."""
+    return read_rules(
+        "ceph_cluster/jumps.yaml",
+        moves_with_rook,
+        goes_back=of("ceph-cluster", goes_back),
+        skips_two_majors=of("ceph-cluster", skips_two_majors),
+    )

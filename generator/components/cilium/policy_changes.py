@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from generator.components.rule_files import read_rules
 from generator.model.change import (
     Beside,
-    ChangeRule,
-    Effect,
     FieldChange,
     ObjectChange,
     value_at,
 )
 from generator.model.fields import mapping, sequence
-from generator.model.unseen import UNSEEN, VENDOR, is_unseen
+from generator.model.unseen import is_unseen
 
 POLICY_KINDS = ("cilium.io/CiliumNetworkPolicy", "cilium.io/CiliumClusterwideNetworkPolicy")
 ENFORCEMENT = "https://docs.cilium.io/en/stable/security/network/policyenforcement/"
@@ -79,54 +78,4 @@ def _more(old: Any, new: Any) -> bool:
     return bool(old) and isinstance(old, list) and all(one in sequence(new) for one in old)
 
 
-POLICY_CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-245",
-        kinds=POLICY_KINDS,
-        paths=("spec", "specs"),
-        effect=Effect.OUTAGE,
-        reason="what it no longer allows is cut within seconds where this or another policy shuts its pods, "
-        "connections that stand as well",
-        instead="add what is to be allowed first, take away the rest in a commit of its own",
-        link=ENFORCEMENT,
-    ),
-    ChangeRule(
-        code="GEN-CHG-729",
-        kinds=POLICY_KINDS,
-        paths=("spec", "specs"),
-        effect=Effect.NONE,
-        reason="it allows what it allowed, or more, for the same pods",
-        link=ENFORCEMENT,
-        when=only_allows_more,
-    ),
-    ChangeRule(
-        code="GEN-CHG-246",
-        kinds=POLICY_KINDS,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="what only it allowed is cut where another policy selects its pods; where none does, they are open to "
-        "everybody",
-        instead="let another policy allow the same first",
-        link=ENFORCEMENT,
-    ),
-    ChangeRule(
-        code="GEN-CHG-247",
-        kinds=POLICY_KINDS,
-        on="added",
-        effect=Effect.OUTAGE,
-        reason="the first policy that selects a pod shuts it for everything that none allows",
-        instead="policies that allow what is needed, in a commit before",
-        link=ENFORCEMENT,
-        beside=is_the_first,
-    ),
-    ChangeRule(
-        code="GEN-CHG-129",
-        kinds=POLICY_KINDS[:1],
-        on="added",
-        effect=Effect.UNKNOWN,
-        reason=UNSEEN,
-        instead=VENDOR,
-        link=ENFORCEMENT,
-        beside=is_unseen,
-    ),
-)
+POLICY_CHANGES = read_rules("cilium/policy_changes.yaml", only_allows_more, is_the_first, is_unseen)

@@ -8,9 +8,10 @@ from generator.components.component import Component, Manifest, Namespace, Secre
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import Api
 from generator.components.parts import UNPRIVILEGED, apart, pod_security, resources, tolerations
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 from generator.model.scaling import Autoscaler
 
 _TAG = "https://raw.githubusercontent.com/kubernetes/autoscaler/cluster-autoscaler-"
@@ -148,13 +149,6 @@ def kubeconfig() -> Secret:
     )
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.cluster_autoscaler.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name=NAME,
     tier=Tier.SCHEDULING,
@@ -170,7 +164,7 @@ DEFINITION = Definition(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
     ),
     apis=(Api(group=GROUP),),
-    changes=change_rules,
+    changes=lambda: read_rules("cluster_autoscaler/changes.yaml", own=named(NAMESPACE, NAME)),
     shown_by=Evidence(images=("autoscaling/cluster-autoscaler",)),
     notes="For sites where Cluster API makes machines. It makes them for whole jobs: Kueue asks for all machines of a "
     "job at once and lets it in when they are there. It takes away only machines on which nothing runs, never one of "

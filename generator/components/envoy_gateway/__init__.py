@@ -22,9 +22,10 @@ from generator.components.envoy_gateway.rights import rights, watched
 from generator.components.issuers import authority, signed
 from generator.components.operated import Api, MadePods, OperatedKind
 from generator.components.parts import UNPRIVILEGED, apart, pod_security, resources, tolerations
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 from generator.model.mirror import at_mirror
 
 HMAC = "envoy-oidc-hmac"
@@ -148,13 +149,6 @@ def envoys(_manifest: Manifest) -> Iterator[MadePods]:
     yield MadePods(PROXIES, NAMESPACE)
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.envoy_gateway.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name=NAME,
     tier=Tier.NETWORK,
@@ -167,7 +161,7 @@ DEFINITION = Definition(
     own_kinds=(*CLUSTER_ROLES, f"{ROUTING}/GatewayClass"),
     apis=(Api(group=GROUP), Api(group=ROUTING)),
     kinds=(OperatedKind(kind="Gateway", group=ROUTING, pods=envoys),),
-    changes=change_rules,
+    changes=lambda: read_rules("envoy_gateway/changes.yaml", own=named(NAMESPACE)),
     shown_by=Evidence(images=("envoyproxy/gateway",)),
     notes="Serves the Gateway of teams on clusters with Calico, by Envoys in its own namespace. It reads the "
     "namespaces of the Gateway and of teams with hosts alone. It and its Envoys know each other by certificates of a "

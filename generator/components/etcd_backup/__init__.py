@@ -10,14 +10,15 @@ from generator.components.etcd_backup.names import LABELS, NAMESPACE
 from generator.components.issuers import signed
 from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.parts import tolerations
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects, read_text
 from generator.components.workflows import exports
 from generator.components.workflows.scheduled import cron_workflow, given
 from generator.components.workflows.steps import image_operations, patch_of, reaching_minio, way
 from generator.components.workflows.targets import authorities, keys, reached, target
 from generator.model.backup import EtcdBackup
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 
 FILED = "etcd-backup-to-files"
 """The WorkflowTemplate of a cluster whose snapshots go to an NFS export."""
@@ -134,13 +135,6 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     )
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.etcd_backup.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name="etcd-backup",
     tier=Tier.STORAGE,
@@ -149,7 +143,11 @@ DEFINITION = Definition(
     absence="no snapshots of etcd go to a bucket",
     namespaces=(NAMESPACE,),
     own_kinds=("/PersistentVolume",),
-    changes=change_rules,
+    changes=lambda: read_rules(
+        "etcd_backup/changes.yaml",
+        of_the_operation=named(NAMESPACE, "etcd-backup"),
+        of_its_scripts=named(NAMESPACE, "etcd-backup-scripts"),
+    ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=etcd-backup"),)),
     notes="Brings what the control-plane nodes took, proved and encrypted to a bucket: the way back is in "
     "`bootstrap/etcd/README.md` of each cluster.",

@@ -3,10 +3,11 @@
 from generator.components.common import proxy_variables
 from generator.components.component import Component, Manifest, Namespace, Operation, Secret, Tier, Turn
 from generator.components.definition import Definition, Evidence, Shown
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects, read_text
 from generator.components.workflows.scheduled import given
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 from generator.model.gitops import Fleet
 
 NAMESPACE = "fleet"
@@ -116,13 +117,6 @@ def key(cluster: Cluster) -> Secret:
     )
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.fleet.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name="fleet",
     tier=Tier.GITOPS,
@@ -130,7 +124,11 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.gitops.fleet,
     absence="it renders no fleet",
     namespaces=(NAMESPACE,),
-    changes=change_rules,
+    changes=lambda: read_rules(
+        "fleet/changes.yaml",
+        of_the_operation=named(NAMESPACE, "fleet"),
+        of_its_scripts=named(NAMESPACE, "fleet-scripts"),
+    ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=fleet"),)),
     notes="Renders all clusters of the repository in parts, checks them in parts, and pushes one commit to a "
     "branch: [fleets.md](fleets.md).",

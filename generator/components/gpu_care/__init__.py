@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from generator.components.common import CLUSTER_ROLES, release_of
 from generator.components.component import Component, Manifest, Operation, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.gpu_care.names import NAME
+from generator.components.gpu_care.names import NAME, SCRIPTS
 from generator.components.gpu_care.rights import rights
 from generator.components.gpu_care.templates import schedules, scripts, templates
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.gpu_operator.network import EXPORTER, EXPORTER_PORT
 from generator.components.node_operations.names import NAMESPACE
 from generator.components.parts import network_policy, pods_of, tcp
-from generator.model.change import ChangeRule
+from generator.components.rule_files import read_rules
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 
 
 def gpu_care(cluster: Cluster) -> Component:
@@ -39,13 +40,6 @@ def let_in(cluster: Cluster) -> Iterator[Manifest]:
     yield network_policy(f"{NAME}-asks", namespace, EXPORTER, ingress=[allowed])
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.gpu_care.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name=NAME,
     tier=Tier.STORAGE,
@@ -55,7 +49,7 @@ DEFINITION = Definition(
     namespaces=(),
     reach=(NAMESPACE, GPU_OPERATOR),
     own_kinds=CLUSTER_ROLES,
-    changes=change_rules,
+    changes=lambda: read_rules("gpu_care/changes.yaml", of_its_scripts=named(NAMESPACE, SCRIPTS)),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAME}"),)),
     notes="Looks at every GPU node every five minutes by the operation `gpu-care`, taints those with a sick GPU, and "
     "lets them in again by `gpu-cleared`: [operations.md](operations.md#sick-gpus).",

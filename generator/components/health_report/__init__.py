@@ -5,11 +5,12 @@ from generator.components.common import CLUSTER_ROLES, MONITORING
 from generator.components.component import Component, Namespace, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.health_report.facts import config_map
-from generator.components.health_report.names import NAME, NAMESPACE
+from generator.components.health_report.names import FACTS, NAME, NAMESPACE, SCRIPTS
 from generator.components.health_report.rights import policies, rights
 from generator.components.health_report.template import schedule, scripts, workflow_template
-from generator.model.change import ChangeRule
+from generator.components.rule_files import read_rules
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 
 
 def health_report(cluster: Cluster) -> Component:
@@ -32,13 +33,6 @@ def health_report(cluster: Cluster) -> Component:
     )
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.health_report.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name=NAME,
     tier=Tier.MONITORING,
@@ -48,7 +42,9 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     reach=(MONITORING,),
     own_kinds=CLUSTER_ROLES,
-    changes=change_rules,
+    changes=lambda: read_rules(
+        "health_report/changes.yaml", of_its_scripts=named(NAMESPACE, SCRIPTS), of_facts=named(NAMESPACE, FACTS)
+    ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAME}"),)),
     notes="Reports each Monday what needs somebody, how the rest is, and when storage will be full: "
     "[operations.md](operations.md#the-report-of-health-and-capacity).",

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from generator.components.minio.layout import NAMESPACE
 from generator.components.minio.policy_rights import loses_rights
-from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.components.rule_files import read_rules
+from generator.model.change import ABSENT, FieldChange, ObjectChange
 from generator.model.compared import Condition, every, named
 from generator.model.fields import dig, sequence
 
@@ -132,120 +133,18 @@ def users_kept(change: ObjectChange, field: FieldChange) -> bool:
     return not user_left(change, field)
 
 
-BUCKETS = (
-    ChangeRule(
-        code="GEN-CHG-482",
-        kinds=KINDS,
-        paths=("data.buckets",),
-        effect=Effect.NONE,
-        reason="the Job after the sync makes or sets it; what is stored stays",
-        when=is_ours,
-    ),
-    ChangeRule(
-        code="GEN-CHG-483",
-        kinds=KINDS,
-        paths=("data.buckets",),
-        effect=Effect.BY_HAND,
-        reason="a bucket that is no longer named stays, with all objects and its rules",
-        instead="`mc rb --force` it when nobody needs it; locked versions keep it until their date",
-        when=every(is_ours, bucket_left),
-    ),
-    ChangeRule(
-        code="GEN-CHG-484",
-        kinds=KINDS,
-        paths=("data.buckets",),
-        effect=Effect.IMPOSSIBLE,
-        reason="a bucket gets object lock only when it is made, as each with versions does now: where one was made "
-        "before, or without versions, the Job fails, and the sync with it",
-        instead="a new bucket with a lock, and the objects copied; none is needed where `mc retention info --default` "
-        "of the bucket ends without an error",
-        link=RETENTION,
-        when=_any_bucket(lock_asked),
-    ),
-    ChangeRule(
-        code="GEN-CHG-485",
-        kinds=KINDS,
-        paths=("data.buckets",),
-        effect=Effect.DATA_LOSS,
-        reason="what is written from now on can be deleted sooner by who holds MinIO's root key; what is there keeps "
-        "its date",
-        instead="keep the lock as long as such objects matter",
-        link=RETENTION,
-        when=_any_bucket(lock_shorter),
-    ),
-    ChangeRule(
-        code="GEN-CHG-486",
-        kinds=KINDS,
-        paths=("data.buckets",),
-        effect=Effect.BY_HAND,
-        reason="the Job turns neither lock nor versions off: the bucket stays as it is",
-        instead="`mc retention clear --default`; versions stay where a bucket was made with object lock, as each with "
-        "versions is: for one without them copy into a new bucket",
-        link=RETENTION,
-        when=_any_bucket(no_longer_asked),
-    ),
-    ChangeRule(
-        code="GEN-CHG-487",
-        kinds=KINDS,
-        paths=("data.buckets",),
-        effect=Effect.OUTAGE,
-        reason="once the bucket holds this much, writes to it are refused: at once, if it does already",
-        instead="compare with `mc du --versions` first",
-        when=_any_bucket(less_room),
-    ),
-    ChangeRule(
-        code="GEN-CHG-488",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.DATA_LOSS,
-        reason="former versions that are older than the fewer days now go within a day, but for those still locked",
-        instead="keep the days, or copy what is needed first",
-        when=every(is_ours, expires_sooner),
-    ),
-    ChangeRule(
-        code="GEN-CHG-489",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.NONE,
-        reason="former versions stay as long as before, or longer",
-        when=every(is_ours, expires_not_sooner),
-    ),
+SETUP_CHANGES = read_rules(
+    "minio/setup_changes.yaml",
+    bucket_left,
+    expires_sooner,
+    expires_not_sooner,
+    user_left,
+    users_kept,
+    rights_lost,
+    rights_kept,
+    is_ours=is_ours,
+    lock_asked=_any_bucket(lock_asked),
+    lock_shorter=_any_bucket(lock_shorter),
+    no_longer_asked=_any_bucket(no_longer_asked),
+    less_room=_any_bucket(less_room),
 )
-
-USERS = (
-    ChangeRule(
-        code="GEN-CHG-490",
-        kinds=KINDS,
-        paths=("data.users",),
-        effect=Effect.OUTAGE,
-        reason="the Job after the sync disables the key of a user that is no longer named: whoever uses it is refused",
-        instead="give its readers another key first",
-        when=every(is_ours, user_left),
-    ),
-    ChangeRule(
-        code="GEN-CHG-491",
-        kinds=KINDS,
-        paths=("data.users",),
-        effect=Effect.NONE,
-        reason="the Job after the sync makes the user, with the keys of its Secret",
-        when=every(is_ours, users_kept),
-    ),
-    ChangeRule(
-        code="GEN-CHG-492",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.OUTAGE,
-        reason="a user may do less: what it still does there is refused after the sync",
-        when=every(is_ours, rights_lost),
-    ),
-    ChangeRule(
-        code="GEN-CHG-493",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.NONE,
-        reason="the user may do as much as before, or more; or it leaves, and with it what it may do",
-        when=every(is_ours, rights_kept),
-    ),
-)
-
-SETUP_CHANGES = (*BUCKETS, *USERS)

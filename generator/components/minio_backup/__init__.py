@@ -14,6 +14,7 @@ from generator.components.minio.layout import URL
 from generator.components.minio.settings import CLIENT_IMAGE, client_image, copied_keys, user_secret
 from generator.components.minio_backup.names import NAMESPACE
 from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects
 from generator.components.workflows import backup, drill, exports, to_files
 from generator.components.workflows.runs import Ends, all_runs
@@ -21,8 +22,8 @@ from generator.components.workflows.steps import image_operations, patch_of
 from generator.components.workflows.targets import authorities, elsewhere, keys, target
 from generator.components.workflows.turns import at_once
 from generator.model.backup import RESTORED
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 from generator.model.restore_room import minio_restore_room
 
 OTHERWISE = {
@@ -117,13 +118,6 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     )
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean, beside those of every backup's schedule."""
-    from generator.components.minio_backup.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name="minio-backup",
     tier=Tier.STORAGE,
@@ -132,7 +126,11 @@ DEFINITION = Definition(
     absence="there are no backups of buckets of MinIO",
     namespaces=(NAMESPACE,),
     own_kinds=("/PersistentVolume",),
-    changes=change_rules,
+    changes=lambda: read_rules(
+        "minio_backup/changes.yaml",
+        of_the_operation=named(NAMESPACE, "backup"),
+        of_its_scripts=named(NAMESPACE, "backup-scripts"),
+    ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Backs buckets of MinIO up to a service outside the cluster, with three users of MinIO of which none may "
     "delete: one reads, one makes the buckets that are brought back, one writes to live ones where that is asked for. "

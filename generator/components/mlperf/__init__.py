@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from generator.components.component import Component, Manifest, Namespace, Operation, Patch, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.mlperf.jobs import machines, plan, service, user_conf
-from generator.components.mlperf.names import BENCHMARKS, NAMESPACE, OF_TEAM, OPERATION, labels
+from generator.components.mlperf.names import BENCHMARKS, NAMESPACE, OF_TEAM, OPERATION, SCRIPTS, labels
 from generator.components.mlperf.rights import in_team, people, quota
 from generator.components.mlperf.template import scripts, workflow_template
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects, read_text
 from generator.components.workflows.steps import patch_of
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 from generator.model.mlperf import Mlperf
 from generator.model.teams import Team
 
@@ -28,12 +29,12 @@ def mlperf(cluster: Cluster) -> Component:
         base=read_objects("mlperf/base.yaml"),
         objects=tuple(objects(cluster)),
         operations=(Operation(name=OPERATION, templates=(scripts(), workflow_template())),),
-        patches=named(cluster),
+        patches=benchmark_names(cluster),
         needs=("argo-workflows", "tenants"),
     )
 
 
-def named(cluster: Cluster) -> tuple[Patch, ...]:
+def benchmark_names(cluster: Cluster) -> tuple[Patch, ...]:
     """Return what tells the template the names of this cluster's benchmarks: others are refused before it begins."""
     template = workflow_template()
     names = [run.name for run in cluster.mlperf.runs] if cluster.mlperf else []
@@ -79,13 +80,6 @@ def programs(team: Team, wanted: Mlperf) -> Manifest:
     }
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.mlperf.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name="mlperf",
     tier=Tier.TENANTS,
@@ -97,7 +91,12 @@ DEFINITION = Definition(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
     ),
-    changes=change_rules,
+    changes=lambda: read_rules(
+        "mlperf/changes.yaml",
+        of_benchmarks=named(NAMESPACE, BENCHMARKS),
+        of_its_scripts=named(NAMESPACE, SCRIPTS),
+        of_the_operation=named(NAMESPACE, OPERATION),
+    ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=mlperf"),)),
     notes="Runs benchmarks through the queue of a team by the operation `mlperf`: "
     "[operations.md](operations.md#benchmarks).",

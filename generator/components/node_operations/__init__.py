@@ -10,7 +10,7 @@ from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.admission import policies
-from generator.components.node_operations.facts import config_maps, upgrade_facts
+from generator.components.node_operations.facts import FACTS, config_maps, upgrade_facts
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     DRIVER_UPGRADE,
@@ -18,6 +18,7 @@ from generator.components.node_operations.names import (
     MINIO_EXPANSION,
     NAMESPACE,
     OSD_REPLACEMENT,
+    SCRIPTS,
 )
 from generator.components.node_operations.rights import rights
 from generator.components.node_operations.templates import (
@@ -34,9 +35,10 @@ from generator.components.node_operations.templates import (
 )
 from generator.components.operated import MadePods
 from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import labelled, named
 
 
 def node_operations(cluster: Cluster) -> Component:
@@ -71,13 +73,6 @@ def operations(cluster: Cluster) -> Iterator[Operation]:
         yield Operation(name=MINIO_EXPANSION, templates=(minio_expansion(),))
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.node_operations.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name="node-operations",
     tier=Tier.STORAGE,
@@ -92,7 +87,12 @@ DEFINITION = Definition(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
     ),
     pods=(MadePods({"app.kubernetes.io/name": "burn-in-nccl"}, NAMESPACE),),
-    changes=change_rules,
+    changes=lambda: read_rules(
+        "node_operations/changes.yaml",
+        of_operations=named(NAMESPACE),
+        of_facts=labelled(FACTS),
+        of_its_scripts=named(NAMESPACE, SCRIPTS),
+    ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", f"app.kubernetes.io/part-of={NAMESPACE}"),)),
     notes="Takes new nodes in by the operation `node-expansion`, empties nodes that leave by `node-removal`, and "
     "changes machines and disks by `node-replacement`, `osd-replacement` and `drive-replacement`: "

@@ -5,8 +5,8 @@ from generator.components.component import Component, Namespace, Patch, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import Api, OperatedKind
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources, tolerations
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects
-from generator.model.change import ChangeRule, Effect
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -73,25 +73,6 @@ def finished(cluster: Cluster, image: str) -> Patch:
     )
 
 
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-466",
-        kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass",),
-        effect=Effect.NONE,
-        reason="snapshots that are there stay as they are; those made from now on follow",
-        link="https://kubernetes.io/docs/concepts/storage/volume-snapshot-classes/",
-    ),
-    ChangeRule(
-        code="GEN-CHG-467",
-        kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass",),
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="snapshots that name it are not made any more; those that are there stay",
-        instead="take it out of what makes snapshots first",
-        link="https://kubernetes.io/docs/concepts/storage/volume-snapshot-classes/",
-    ),
-)
-
 DEFINITION = Definition(
     name="snapshot-controller",
     tier=Tier.STORAGE,
@@ -99,7 +80,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
-    changes=lambda: CHANGES,
+    changes=lambda: read_rules("snapshot_controller/changes.yaml"),
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group="snapshot.storage.k8s.io"),),

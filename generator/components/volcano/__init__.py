@@ -8,8 +8,9 @@ from generator.components.component import Chart, Component, Manifest, Namespace
 from generator.components.definition import Definition, Evidence, Shown, Version, Versions
 from generator.components.operated import Made, OperatedKind
 from generator.components.parts import apart, deployment
+from generator.components.rule_files import read_rules
 from generator.components.static import read_text
-from generator.model.change import VERSION, ChangeRule, Effect
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.versions import goes_to_another_minor, of
 
@@ -33,18 +34,6 @@ VERSIONS = Versions(
     ),
 )
 
-JUMPS = (
-    ChangeRule(
-        code="GEN-CHG-346",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.UNKNOWN,
-        reason="after such moves jobs and PodGroups that the older version had made have waited for ever",
-        instead="no pending jobs when it moves: hold the queues first, and let what runs end",
-        link="https://github.com/volcano-sh/volcano/issues/2962",
-        when=of("volcano", goes_to_another_minor),
-    ),
-)
 
 NAMESPACE = "volcano-system"
 METRICS_PORTS = {"volcano-scheduler": 8080, "volcano-controller": 8081}
@@ -167,7 +156,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
-    jumps=lambda: JUMPS,
+    jumps=lambda: read_rules("volcano/jumps.yaml", goes_to_another_minor=of("volcano", goes_to_another_minor)),
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     brings=(Made("Queue", "default"),),

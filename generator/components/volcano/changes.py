@@ -4,12 +4,9 @@ Read in Volcano v1.14.1, `pkg/scheduler/scheduler.go`: the configuration is watc
 that cannot be read ends the scheduler.
 """
 
-from generator.model.change import CHART, ChangeRule, Effect, FieldChange, ObjectChange, named
+from generator.components.rule_files import read_rules
+from generator.model.change import FieldChange, ObjectChange, named
 
-SOURCE = "https://github.com/volcano-sh/volcano/blob/v1.14.1"
-QUEUE = ("scheduling.volcano.sh/Queue",)
-KINDS = ("/ConfigMap", CHART)
-PLACES = ("data.*", "values.custom.scheduler_config_override")
 CONFIGURATION = ("volcano-scheduler.conf", "scheduler_config_override")
 QUEUEING = ("enqueue", "overcommit", "proportion", "capacity", "drf")
 """Actions and plugins that are a second queue beside Kueue's (facts: scheduling 1.3)."""
@@ -38,64 +35,6 @@ def stops_pods(change: ObjectChange, field: FieldChange) -> bool:
     return of_the_scheduler(change, field) and stops and not queues_twice(change, field)
 
 
-CHANGES = (
-    ChangeRule(
-        code="GEN-CHG-550",
-        kinds=KINDS,
-        paths=PLACES,
-        effect=Effect.ROLLING,
-        reason="the scheduler takes it with its next round, for pods that wait; one that it cannot read ends it, and "
-        "then no gang starts",
-        instead="try it on a cluster that does not matter",
-        link=f"{SOURCE}/pkg/scheduler/scheduler.go",
-        when=of_the_scheduler,
-    ),
-    ChangeRule(
-        code="GEN-CHG-551",
-        kinds=KINDS,
-        paths=PLACES,
-        effect=Effect.OUTAGE,
-        reason="Volcano becomes a second queue: the gang of a job that Kueue stopped keeps its resources there, and "
-        "the job let in instead waits for ever",
-        instead="leave queues and quotas to Kueue",
-        link=f"{SOURCE}/pkg/scheduler/scheduler.go",
-        when=queues_twice,
-    ),
-    ChangeRule(
-        code="GEN-CHG-552",
-        kinds=KINDS,
-        paths=PLACES,
-        effect=Effect.PREEMPTS,
-        reason="Volcano stops single pods for others from its next round on, and the rest of their gangs hangs",
-        instead="leave it to Kueue, which stops whole jobs",
-        link=f"{SOURCE}/pkg/scheduler/scheduler.go",
-        when=stops_pods,
-    ),
-    ChangeRule(
-        code="GEN-CHG-553",
-        kinds=QUEUE,
-        paths=("spec.capability", "spec.deserved", "spec.guarantee", "spec.weight", "spec.reclaimable", "spec.parent"),
-        effect=Effect.PREEMPTS,
-        reason="the shares of Volcano's queues change: where it reclaims, pods of others are stopped",
-        link=f"{SOURCE}/pkg/webhooks/admission/queues/validate/validate_queue.go",
-    ),
-    ChangeRule(
-        code="GEN-CHG-386",
-        kinds=QUEUE,
-        on="removed",
-        effect=Effect.IMPOSSIBLE,
-        reason="Volcano's webhook refuses it: `root` holds all queues, and `default` takes what names none; the "
-        "Application fails until it is back",
-        instead="leave it, and give it no share",
-        link=f"{SOURCE}/pkg/webhooks/admission/queues/validate/validate_queue.go",
-        when=named("root", "default"),
-    ),
-    ChangeRule(
-        code="GEN-CHG-554",
-        kinds=QUEUE,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="gangs that name it are not placed any more; pods that run go on",
-        link=f"{SOURCE}/pkg/webhooks/admission/queues/validate/validate_queue.go",
-    ),
+CHANGES = read_rules(
+    "volcano/changes.yaml", of_the_scheduler, queues_twice, stops_pods, of_its_own=named("root", "default")
 )

@@ -6,11 +6,13 @@ from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
+from generator.components.rule_files import read_rules
 from generator.components.zabbix.names import AGENTS, NAMESPACE
-from generator.components.zabbix.versions import JUMPS, VERSIONS
+from generator.components.zabbix.versions import VERSIONS
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
+from generator.model.versions import goes_back_a_minor, goes_to_another_minor, of
 
 
 def zabbix(cluster: Cluster) -> Component:
@@ -41,7 +43,11 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.monitoring.zabbix,
     absence="there is no monitoring.zabbix",
     versions=VERSIONS,
-    jumps=lambda: JUMPS,
+    jumps=lambda: read_rules(
+        "zabbix/jumps.yaml",
+        goes_back_a_minor=of("zabbix", goes_back_a_minor),
+        goes_to_another_minor=of("zabbix", goes_to_another_minor),
+    ),
     namespaces=(NAMESPACE, AGENTS),
     reach=(GPU_OPERATOR,),
     own_kinds=CLUSTER_ROLES,

@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from generator.components.rule_files import read_rules
 from generator.components.zabbix.names import COMPLETE, CONFIGURE, DATABASE, NAMESPACE, SERVER, TEMPLATES
-from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.compared import every, is_protected, named
+from generator.model.change import FieldChange, ObjectChange
+from generator.model.compared import named
 from generator.model.fields import dig, sequence
 
-KINDS = ("/ConfigMap",)
-MANUAL = "https://www.zabbix.com/documentation/7.0/en/manual"
 NAMES = ("template", "host", "key", "name")
 WITHIN = ("zabbix_export", "templates", "hosts", "items", "discovery_rules", "item_prototypes")
 _TAG = re.compile(r":(?:[a-z]+-)?(\d+)\.(\d+)")
@@ -104,106 +103,19 @@ def other_major(_change: ObjectChange, field: FieldChange) -> bool:
     return bool(old and new) and old != new
 
 
-IMAGES = ("spec.template.spec.containers.*.image",)
-IMPORT = (
-    ChangeRule(
-        code="GEN-CHG-560",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.DATA_LOSS,
-        reason="Zabbix deletes items, templates and hosts that are no longer named, with all values they stored; a new "
-        "name, or a new key of an item, is another one",
-        instead="keep names and keys",
-        link=f"{MANUAL}/xml_export_import/templates",
-        when=every(is_imported, history_lost),
-    ),
-    ChangeRule(
-        code="GEN-CHG-561",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.NONE,
-        reason="Zabbix takes it over with the sync, and keeps what it stored",
-        link=f"{MANUAL}/xml_export_import/templates",
-        when=every(is_imported, history_kept),
-    ),
-    ChangeRule(
-        code="GEN-CHG-562",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.DATA_LOSS,
-        reason="values that are older than the fewer days now are deleted within hours",
-        instead="keep the days",
-        link=f"{MANUAL}/config/items/history_and_trends",
-        when=every(is_settings, kept_shorter),
-    ),
-    ChangeRule(
-        code="GEN-CHG-563",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.OUTAGE,
-        reason="with the sync an alert goes: who was told by it is told no more",
-        when=every(is_settings, alerts_lost),
-    ),
-    ChangeRule(
-        code="GEN-CHG-564",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.NONE,
-        reason="Zabbix takes it over with the sync",
-        when=every(is_settings, set_anew),
-    ),
+CHANGES = read_rules(
+    "zabbix/changes.yaml",
+    history_lost,
+    history_kept,
+    kept_shorter,
+    alerts_lost,
+    set_anew,
+    newer,
+    older,
+    other_major,
+    is_complete,
+    is_imported=is_imported,
+    is_settings=is_settings,
+    of_the_server=named(NAMESPACE, SERVER),
+    of_the_database=named(NAMESPACE, DATABASE),
 )
-
-PROGRAMS = (
-    ChangeRule(
-        code="GEN-CHG-565",
-        kinds=("apps/Deployment",),
-        paths=IMAGES,
-        effect=Effect.OUTAGE,
-        reason="the new server changes the database at its start: up to an hour without monitoring, and there "
-        "is no way back",
-        instead="save the database first (`pg_dump`), and tell who is on call",
-        link=f"{MANUAL}/installation/upgrade",
-        when=every(named(NAMESPACE, SERVER), newer),
-    ),
-    ChangeRule(
-        code="GEN-CHG-566",
-        kinds=("apps/Deployment",),
-        paths=IMAGES,
-        effect=Effect.OUTAGE,
-        reason="a server refuses a database that a newer one has changed: no monitoring until it is newer again",
-        instead="restore the database of that release beside it",
-        link=f"{MANUAL}/installation/upgrade",
-        when=every(named(NAMESPACE, SERVER), older),
-    ),
-    ChangeRule(
-        code="GEN-CHG-567",
-        kinds=("apps/StatefulSet",),
-        paths=IMAGES,
-        effect=Effect.OUTAGE,
-        reason="PostgreSQL does not start on the files of another major release: no monitoring until it is back",
-        instead="`pg_dump` with the former image, an empty volume, then the new image and the dump",
-        link="https://www.postgresql.org/docs/current/upgrading.html",
-        when=every(named(NAMESPACE, DATABASE), other_major),
-    ),
-    ChangeRule(
-        code="GEN-CHG-568",
-        kinds=("apps/StatefulSet",),
-        on="removed",
-        effect=Effect.BY_HAND,
-        reason="it is protected: the database runs on with all that was stored; the servers leave, and nobody watches "
-        "the cluster any more",
-        instead="save it (`pg_dump`) if it matters, then delete StatefulSet and claim by `kubectl`",
-        when=every(named(NAMESPACE, DATABASE), is_protected),
-    ),
-    ChangeRule(
-        code="GEN-CHG-569",
-        kinds=("batch/Job",),
-        on="removed",
-        effect=Effect.NONE,
-        reason="it only looks whether all Secrets are there; another template comes under another name",
-        when=is_complete,
-    ),
-)
-
-CHANGES = (*IMPORT, *PROGRAMS)

@@ -6,6 +6,7 @@ from generator.components.component import Component, Manifest, Namespace, Secre
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
 from generator.components.minio.settings import client_image
+from generator.components.rule_files import read_rules
 from generator.components.static import read_objects, read_text
 from generator.components.workflows import drill, exports
 from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
@@ -15,10 +16,10 @@ from generator.components.zabbix.database import storage_class
 from generator.components.zabbix.names import DATABASE
 from generator.components.zabbix.names import NAMESPACE as ZABBIX
 from generator.components.zabbix.versions import VERSIONS
-from generator.components.zabbix_backup.names import DRILL, LABELS, NAMESPACE, PART
+from generator.components.zabbix_backup.names import DRILL, LABELS, NAMESPACE, PART, RESTORE
 from generator.model.backup import ZabbixBackup
-from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+from generator.model.compared import named
 from generator.model.monitoring import Zabbix
 
 SCRIPTS = ("database.sh", "dump.sh", "drill.sh", "fetch-file.sh", "fetch.sh", "record.sh", "restore.sh")
@@ -184,13 +185,6 @@ def asked(cluster: Cluster) -> ZabbixBackup | None:
     return zabbix.backup if zabbix else None
 
 
-def change_rules() -> tuple[ChangeRule, ...]:
-    """Return what changes of its objects mean."""
-    from generator.components.zabbix_backup.changes import CHANGES  # noqa: PLC0415 - for those who compare
-
-    return CHANGES
-
-
 DEFINITION = Definition(
     name="zabbix-backup",
     tier=Tier.MONITORING,
@@ -200,7 +194,11 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     reach=(ZABBIX,),
     own_kinds=("/PersistentVolume",),
-    changes=change_rules,
+    changes=lambda: read_rules(
+        "zabbix_backup/changes.yaml",
+        of_the_operations=named(NAMESPACE, PART, RESTORE, DRILL),
+        of_its_scripts=named(NAMESPACE, f"{PART}-scripts"),
+    ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=zabbix-backup"),)),
     notes="Dumps are of PostgreSQL's own image, the server's very version. How they are taken, and the way back: "
     "[operations.md](operations.md#zabbixs-database).",
