@@ -8,7 +8,7 @@ from generator.components.log_collector.names import LABELS as COLLECTORS
 from generator.components.log_collector.names import NAMESPACE as COLLECTOR
 from generator.components.log_store.bucket import Place
 from generator.components.log_store.names import GOSSIP, GRPC, LABELS, MEMBERS, PORT, metadata
-from generator.components.parts import in_namespace, tcp
+from generator.components.parts import pods_of, tcp
 from generator.model.cluster import Cluster
 
 
@@ -31,9 +31,9 @@ def service(name: str, spec: Manifest) -> Manifest:
 
 def policy(cluster: Cluster, place: Place) -> Manifest:
     """Let in the collectors, Grafana, and Prometheus for Loki's metrics; out to each other, DNS and the bucket."""
-    clients = [_pods(COLLECTOR, COLLECTORS)]
+    clients = [pods_of(COLLECTOR, COLLECTORS)]
     if cluster.monitoring.prometheus:
-        clients += [_pods(monitored_from(cluster), GRAFANA), prometheus(cluster)]
+        clients += [pods_of(monitored_from(cluster), GRAFANA), prometheus(cluster)]
     mine, members = {"podSelector": {"matchLabels": LABELS}}, [tcp(GRPC), tcp(GOSSIP)]
     dns = [{"protocol": "UDP", "port": 53}, tcp(53)]
     return {
@@ -47,7 +47,3 @@ def policy(cluster: Cluster, place: Place) -> Manifest:
             "egress": [{"ports": dns}, {"to": [mine], "ports": members}, place.opening],
         },
     }
-
-
-def _pods(namespace: str, labels: dict[str, str]) -> Manifest:
-    return {**in_namespace(namespace), "podSelector": {"matchLabels": labels}}
