@@ -1,9 +1,10 @@
 """Rules on changes as files: what each rule says is YAML, how it looks closer is Python beside it.
 
-A file holds documents. `rules` of each are by their codes, with the fields of `ChangeRule`; what else a document says
-holds for those of its rules that do not say it themselves. `when` names the function of a rule, or several that must
-all hold; `beside` and `words` name one. `texts` are what stands in braces in several of its reasons and ways around,
-`below` are the fields below which the `paths` are meant, each of them. `on` stands in quotes: YAML 1.1 reads a truth.
+A file holds documents. `rules` of each are by their codes, with the fields of `ChangeRule`, or of `OpeningRule` where
+one `opens` something; what else a document says holds for those of its rules that do not say it themselves. `when`
+names the function of a rule, or several that must all hold; `beside`, `words` and `gains` name one. `texts` are what
+stands in braces in several of its reasons and ways around, `below` are the fields below which the `paths` are meant,
+each of them. `on` stands in quotes: YAML 1.1 reads a truth.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,10 +25,12 @@ from generator.model.compared import (
     turned_on,
     went,
 )
+from generator.model.opening import OpeningRule, Opens
 from generator.model.versions import next_minor
 
 Look: TypeAlias = Callable[..., Any]
 
+FUNCTIONS = ("when", "beside", "words", "gains")
 GENERAL: tuple[Look, ...] = (
     came, went, stayed, turned_on, turned_off, lowered, raised, reordered, is_protected, next_minor,
 )  # fmt: skip
@@ -50,18 +53,21 @@ def read_rules(path: str, *looks: Look, **called: Look) -> tuple[ChangeRule, ...
 def _rule(code: str, said: Manifest, known: Mapping[str, Look]) -> ChangeRule:
     fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in said.items()}
     texts, below, _ = (fields.pop(key, {}) for key in ("texts", "below", "rules"))
-    for key in fields.keys() & {"when", "beside", "words"}:
+    for key in fields.keys() & {*FUNCTIONS}:
         found = [known[name] for name in _listed(said[key])]
         fields[key] = every(*found) if len(found) > 1 else found[0]
     for key in fields.keys() & {"reason", "instead"}:
         fields[key] = _filled(said[key], texts)
     if below and "paths" in said:
         fields["paths"] = tuple(f"{place}.{path}" for place in below for path in said["paths"])
-    return ChangeRule(code=code, effect=Effect(fields.pop("effect")), **fields)
+    for key, words in {"effect": Effect, "opens": Opens}.items():
+        if key in said:
+            fields[key] = words(said[key])
+    return (OpeningRule if "opens" in said else ChangeRule)(code=code, **fields)
 
 
 def _names(said: Manifest) -> list[str]:
-    return [name for key in ("when", "beside", "words") for name in _listed(said.get(key, []))]
+    return [name for key in FUNCTIONS for name in _listed(said.get(key, []))]
 
 
 def _listed(value: str | list[str]) -> list[str]:

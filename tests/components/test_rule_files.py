@@ -10,6 +10,7 @@ from generator.components.minio.changes import CHANGES
 from generator.components.minio.layout import RENEWAL
 from generator.components.rule_files import read_rules
 from generator.model.change import ABSENT, Effect, FieldChange, ObjectChange
+from generator.model.opening import OpeningRule, Opens
 
 CHANGE = ObjectChange(on="changed", kind="/ConfigMap", namespace="", name="some", application="some")
 FIELD = FieldChange(("data",), ABSENT, "some")
@@ -38,6 +39,13 @@ def test_a_document_speaks_for_its_rules(tmp_path: Path) -> None:
 def test_a_rule_speaks_for_itself(tmp_path: Path) -> None:
     (rule,) = read_rules(written(tmp_path, rule={"kinds": ["/Secret", "/Node"]}))
     assert (rule.kinds, rule.paths) == (("/Secret", "/Node"), ("",))
+
+
+def test_what_opens_something_says_what_is_gained(tmp_path: Path) -> None:
+    (rule,) = read_rules(written(tmp_path, rule={"opens": "rights", "gains": "odd"}), odd)
+    assert isinstance(rule, OpeningRule)
+    assert rule.opens is Opens.RIGHTS
+    assert rule.gains.__name__ == "odd"
 
 
 @pytest.mark.parametrize(("names", "holds"), [("came", True), ("odd", False), (["came", "odd"], False)])

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.argo_cd.changes import DOCS, MAPS, TYPE
+from generator.components.argo_cd.changes import TYPE
+from generator.components.rule_files import read_rules
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig
-from generator.model.opening import OpeningRule, Opens, texts
+from generator.model.opening import texts
 
 _ADMIN = "role:admin"
 _POLICY = re.compile(r"policy(\..*)?\.csv")
-RBAC = f"{DOCS}/operator-manual/rbac"
 
 
 def _lines(manifest: Any) -> list[tuple[str, ...]]:
@@ -98,39 +98,4 @@ def reaches_more(change: ObjectChange, _beside: Beside) -> Iterator[str]:
         yield f"{new} {change.name}"
 
 
-OPENINGS = (
-    OpeningRule(
-        code="GEN-CHG-789",
-        kinds=MAPS,
-        opens=Opens.DELIVERY,
-        gains=makes_admins,
-        stops=True,
-        reason="who is an administrator of Argo CD has it apply what he likes, anywhere",
-        instead="a role with the actions and projects that are needed",
-        link=f"{RBAC}/#basic-built-in-roles",
-    ),
-    OpeningRule(
-        code="GEN-CHG-790",
-        kinds=MAPS,
-        opens=Opens.DELIVERY,
-        gains=lets_more,
-        reason="they may do more in Argo CD than before",
-        link=f"{RBAC}/#the-policy-csv-composition",
-    ),
-    OpeningRule(
-        code="GEN-CHG-791",
-        kinds=MAPS,
-        opens=Opens.DELIVERY,
-        gains=lets_in,
-        reason="others get into Argo CD, without a name or by another login, or what they give it is run",
-        link=f"{DOCS}/operator-manual/argocd-cm-yaml/",
-    ),
-    OpeningRule(
-        code="GEN-CHG-792",
-        kinds=("/Secret",),
-        opens=Opens.DELIVERY,
-        gains=reaches_more,
-        reason="Argo CD takes what it applies from there, or applies it there",
-        link=f"{DOCS}/operator-manual/declarative-setup/#repositories",
-    ),
-)
+OPENINGS = read_rules("argo_cd/access_openings.yaml", makes_admins, lets_more, lets_in, reaches_more)

@@ -4,8 +4,6 @@ from generator.components.rule_files import read_rules
 from generator.model.change import ABSENT, FieldChange, ObjectChange, named
 from generator.model.versions import of, skips_a_minor
 
-DOCS = "https://argo-cd.readthedocs.io/en/stable"
-MAPS = ("/ConfigMap",)
 TYPE = "argocd.argoproj.io/secret-type"
 APPLICATION = ("argoproj.io/Application",)
 

@@ -5,11 +5,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.argo_cd.changes import APPLICATION, DOCS
+from generator.components.argo_cd.changes import APPLICATION
 from generator.components.argo_cd.project_changes import PROJECT
+from generator.components.rule_files import read_rules
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence, walk
-from generator.model.opening import OpeningRule, Opens, written
+from generator.model.opening import written
 
 APPLICATIONS = (*APPLICATION, "argoproj.io/ApplicationSet", "bootstrap/Application")
 _LISTS = (
@@ -107,43 +108,4 @@ def _said(manifest: Any) -> dict[str, list[str]]:
     return found
 
 
-OPENINGS = (
-    OpeningRule(
-        code="GEN-CHG-785",
-        kinds=PROJECT,
-        opens=Opens.DELIVERY,
-        gains=from_strangers,
-        stops=True,
-        reason="whoever writes there has Argo CD apply it, with Argo CD's rights",
-        instead="the repositories that are needed, each by its address",
-        link=f"{DOCS}/user-guide/projects/#managing-projects",
-    ),
-    OpeningRule(
-        code="GEN-CHG-786",
-        kinds=PROJECT,
-        opens=Opens.DELIVERY,
-        gains=allows_more,
-        reason="Applications of the project may bring more, to more places, or more people may have them do so",
-        instead="the kinds and namespaces that are needed",
-        link=f"{DOCS}/user-guide/projects/",
-    ),
-    OpeningRule(
-        code="GEN-CHG-787",
-        kinds=APPLICATIONS,
-        opens=Opens.DELIVERY,
-        gains=from_strangers,
-        stops=True,
-        reason="whoever writes to this repository has Argo CD apply it",
-        instead="what is needed, in a repository that is known",
-        link=f"{DOCS}/operator-manual/declarative-setup/#applications",
-    ),
-    OpeningRule(
-        code="GEN-CHG-788",
-        kinds=APPLICATIONS,
-        opens=Opens.DELIVERY,
-        gains=takes_otherwise,
-        reason="others may write to that branch, the other project allows more, or what is applied, or undone, "
-        "is not only what the repository says",
-        link=f"{DOCS}/user-guide/tracking_strategies/",
-    ),
-)
+OPENINGS = read_rules("argo_cd/source_openings.yaml", from_strangers, allows_more, takes_otherwise)

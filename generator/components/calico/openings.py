@@ -1,17 +1,14 @@
 """What changes of Calico's policies open (v3.32.1: `policy-rules` of its documentation)."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from generator.components.rule_files import read_rules
 from generator.model.connections import Allowance, Policy, names_all, opened
 from generator.model.fields import mapping, sequence
-from generator.model.opening import OpeningRule, Opens, written
+from generator.model.opening import written
 
-POLICY_KINDS = tuple(
-    f"{group}/{kind}"
-    for group in ("projectcalico.org", "crd.projectcalico.org")
-    for kind in ("NetworkPolicy", "GlobalNetworkPolicy")
-)
 _WAYS = (("Ingress", "ingress", "source"), ("Egress", "egress", "destination"))
 _SELECTORS = ("selector", "namespaceSelector", "serviceAccountSelector", "tier")
 _WHO = {"selector", "namespaceSelector", "nets", "notNets", "notSelector", "serviceAccounts", "services", "domains"}
@@ -40,14 +37,4 @@ def _is_for_all(end: Mapping[str, Any]) -> bool:
     return not named or names_all(end.get("nets"))
 
 
-OPENINGS = (
-    OpeningRule(
-        code="GEN-CHG-774",
-        kinds=POLICY_KINDS,
-        opens=Opens.NETWORK,
-        gains=lambda change, beside: opened(change, beside, read),
-        reason="more connections pass than before; where no other policy selects its pods, all of them",
-        instead="name the selectors or networks that need it",
-        link="https://docs.tigera.io/calico/latest/network-policy/policy-rules/policy-rules-overview",
-    ),
-)
+OPENINGS = read_rules("calico/openings.yaml", opened=partial(opened, read=read))

@@ -1,12 +1,13 @@
 """What changes of Cilium's policies open (v1.20.0: `Documentation/security/policy`)."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from generator.components.cilium.policy_changes import ENFORCEMENT, POLICY_KINDS
+from generator.components.rule_files import read_rules
 from generator.model.connections import Allowance, Policy, names_all, opened
 from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import OpeningRule, Opens, written
+from generator.model.opening import written
 
 _WAYS = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
 _PORTS = {"toPorts", "icmps", "authentication"}
@@ -41,14 +42,4 @@ def _is_for_all(rule: Mapping[str, Any], ends: str) -> bool:
     return (bool(rule) and not named) or bool({"all", "world"} & {*map(str, entities)}) or names_all(named)
 
 
-OPENINGS = (
-    OpeningRule(
-        code="GEN-CHG-773",
-        kinds=POLICY_KINDS,
-        opens=Opens.NETWORK,
-        gains=lambda change, beside: opened(change, beside, read),
-        reason="more connections pass than before; where no other policy selects its pods, all of them",
-        instead="name the endpoints, entities or networks that need it",
-        link=ENFORCEMENT,
-    ),
-)
+OPENINGS = read_rules("cilium/openings.yaml", opened=partial(opened, read=read))

@@ -14,7 +14,6 @@ from generator.model.fields import mapping, sequence
 from generator.model.unseen import is_unseen
 
 POLICY_KINDS = ("cilium.io/CiliumNetworkPolicy", "cilium.io/CiliumClusterwideNetworkPolicy")
-ENFORCEMENT = "https://docs.cilium.io/en/stable/security/network/policyenforcement/"
 DIRECTIONS = ("ingress", "egress")
 
 

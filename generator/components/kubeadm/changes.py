@@ -6,8 +6,6 @@ How each is brought to a running cluster is written in Kubernetes' page on recon
 from generator.components.rule_files import read_rules
 from generator.model.change import ABSENT, FieldChange, ObjectChange
 
-PAGE = "https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-reconfigure/"
-IN_CLUSTER = "kubeadm.k8s.io/ClusterConfiguration"
 KUBELET = "kubelet.config.k8s.io/KubeletConfiguration"
 ADMISSION = "apiserver.config.k8s.io/AdmissionConfiguration"
 

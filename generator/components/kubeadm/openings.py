@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from generator.components.kubeadm.changes import ADMISSION, IN_CLUSTER, KUBELET, PAGE
+from generator.components.kubeadm.changes import KUBELET
 from generator.components.kubeadm.init import ADMISSION_FILE
+from generator.components.rule_files import read_rules
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import LEVELS, OpeningRule, Opens
+from generator.model.opening import LEVELS
 
 _ADMISSION = "admission-control-config-file"
 _GATES = (
@@ -77,23 +78,4 @@ def _configurations(manifest: Mapping[str, Any]) -> Iterator[Any]:
     return (one.get("configuration") for one in plugins)
 
 
-RULES = (
-    OpeningRule(
-        code="GEN-CHG-747",
-        kinds=(ADMISSION,),
-        opens=Opens.ADMISSION,
-        gains=takes_more,
-        reason="once somebody brings it to the control plane, the API server lets in pods that it refused",
-        instead="a label of the one namespace that needs it: `pod-security.kubernetes.io/enforce`",
-        link="https://kubernetes.io/docs/tasks/configure-pod-container/enforce-standards-admission-controller/",
-    ),
-    OpeningRule(
-        code="GEN-CHG-759",
-        kinds=(IN_CLUSTER, KUBELET),
-        opens=Opens.RIGHTS,
-        gains=lets_in,
-        reason="once somebody brings it to the nodes, others get in, or other rules decide what they may do",
-        instead="roles and bindings, which are told one by one",
-        link=PAGE,
-    ),
-)
+RULES = read_rules("kubeadm/openings.yaml", takes_more, lets_in)

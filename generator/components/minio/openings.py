@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from generator.components.minio.setup_changes import KINDS, RETENTION, is_ours, least_days, rights_of
-from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.compared import every
+from generator.components.minio.setup_changes import is_ours, least_days, rights_of
+from generator.components.rule_files import read_rules
+from generator.model.change import ABSENT, Beside, FieldChange, ObjectChange
 from generator.model.fields import dig
-from generator.model.opening import OpeningRule, Opens, texts
+from generator.model.opening import texts
 
 
 def _days(value: object) -> int | None:
@@ -48,25 +48,9 @@ def user_rights(change: ObjectChange, _beside: Beside) -> Iterator[str]:
             yield from (f"{user}: {action} on {resource}" for action, resource in gained)
 
 
-RETAINED: tuple[ChangeRule, ...] = (
-    ChangeRule(
-        code="GEN-CHG-796",
-        kinds=KINDS,
-        paths=("data.*",),
-        effect=Effect.DATA_LOSS,
-        reason="objects, or their former versions, go by themselves that stayed until now: the oldest within a day, "
-        "but for those still locked",
-        instead="copy what is needed first",
-        link=RETENTION,
-        when=every(is_ours, lambda change, field: begins_to_expire(change, field) or objects_go(change, field)),
-    ),
-    OpeningRule(
-        code="GEN-CHG-797",
-        kinds=KINDS,
-        opens=Opens.RIGHTS,
-        gains=user_rights,
-        reason="a user of MinIO may do more in its buckets: one that may delete there can take the copies too",
-        instead="the actions on the buckets that are needed",
-        link="https://github.com/minio/minio/blob/master/docs/multi-user/README.md",
-    ),
+RETAINED = read_rules(
+    "minio/openings.yaml",
+    user_rights,
+    is_ours=is_ours,
+    expires_from_now_on=lambda change, field: begins_to_expire(change, field) or objects_go(change, field),
 )

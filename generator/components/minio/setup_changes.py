@@ -12,9 +12,6 @@ from generator.model.change import ABSENT, FieldChange, ObjectChange
 from generator.model.compared import Condition, every, named
 from generator.model.fields import dig, sequence
 
-KINDS = ("/ConfigMap",)
-RETENTION = "https://github.com/minio/minio/blob/master/docs/bucket/retention/README.md"
-
 is_ours = named(NAMESPACE, "minio-setup")
 
 

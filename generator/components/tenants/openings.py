@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from generator.components.kueue import TEAM
+from generator.components.rule_files import read_rules
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig
-from generator.model.opening import LEVELS, OpeningRule, Opens, lowered_level
+from generator.model.opening import LEVELS, lowered_level
 
 
 def frees_pods(change: ObjectChange, _beside: Beside) -> Iterator[str]:
@@ -22,25 +23,4 @@ def leaves_the_team(change: ObjectChange, _beside: Beside) -> Iterator[str]:
         yield f"no policy for teams judges what is made here: it was of the team {old}"
 
 
-OPENINGS = (
-    OpeningRule(
-        code="GEN-CHG-760",
-        kinds=("/Namespace",),
-        opens=Opens.ADMISSION,
-        gains=frees_pods,
-        stops=True,
-        reason="whoever may make a pod there owns the nodes it runs on, with the data and jobs of all other teams",
-        instead="`security: baseline` of the team; what needs more runs in a namespace of the administrators",
-        link="https://kubernetes.io/docs/concepts/security/pod-security-standards/",
-    ),
-    OpeningRule(
-        code="GEN-CHG-761",
-        kinds=("/Namespace",),
-        opens=Opens.ADMISSION,
-        gains=leaves_the_team,
-        stops=True,
-        reason="the admission policies choose the namespaces of teams by this label: without it pods there pass by the "
-        "queues, and take what they like",
-        instead="keep the label as long as somebody of the team may write there",
-    ),
-)
+OPENINGS = read_rules("tenants/openings.yaml", frees_pods, leaves_the_team)
