@@ -3,12 +3,11 @@ benchmarks and other operations that failed, machines that wait.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
+from generator.components.alerting import Rule, Severity, alert, group
 from generator.components.argo_workflows import operated
 from generator.components.component import Manifest
 from generator.components.gpu_care.names import LATE, LOOKED
-from generator.components.kube_prometheus_stack.rule import group
 from generator.components.mlperf.names import GOOD
 from generator.components.mlperf.names import OPERATION as MLPERF
 from generator.components.node_operations.names import MAINTENANCE
@@ -36,33 +35,27 @@ def volume_backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     return group("volume-backups", namespace, rules) if rules else None
 
 
-def _volume(backup: VolumeBackup) -> Iterator[dict[str, Any]]:
+def _volume(backup: VolumeBackup) -> Iterator[Rule]:
     """Yield the rules on one volume. VolSync says that it is out of sync until a first backup worked, and again once
     the second start after the last good one has come (v0.16.0: `statemachine/machine.go`). A mover that fails is tried
     for ever, and nothing else tells.
     """
     gap, of = backup.gap, f'obj_namespace="{backup.source.team}",obj_name="{backup.name}",role="source"'
     metric, by = f"volsync_volume_out_of_sync{{{of}}}", "max by (obj_namespace, obj_name)"
-    name = f"Volume backup {backup.name} of team {backup.source.team}"
+    name, out = f"Volume backup {backup.name} of team {backup.source.team}", f"{by} ({metric}) == 1"
     worked = f"{by} (1 - min_over_time({metric}[{4 * gap}s])) == 1"
-    old, never, unseen, slow = (
-        {"labels": {"severity": severity}, "annotations": {"summary": f"{name} {what}"}}
-        for severity, what in (
-            ("critical", "is too old: two runs in a row did not end well"),
-            ("critical", "has never worked, or not for long"),
-            ("critical", "is looked after by nobody: VolSync, or its object, is away"),
-            ("warning", "takes longer than from one start to the next"),
-        )
-    )
-    missed = f"increase(volsync_missed_intervals_total{{{of}}}[{2 * gap}s])"
-    yield {"alert": "VolumeBackupTooOld", "expr": f"{by} ({metric}) == 1 and {worked}", **old}
-    yield {"alert": "VolumeBackupNeverWorked", "expr": f"{by} ({metric}) == 1", "for": f"{gap}s", **never}
-    yield {"alert": "VolumeBackupNotSeen", "expr": f"absent({metric})", "for": f"{gap}s", **unseen}
-    yield {"alert": "VolumeBackupSlow", "expr": f"{by} ({missed}) > 0", **slow}
+    missed = f"{by} (increase(volsync_missed_intervals_total{{{of}}}[{2 * gap}s])) > 0"
+    old = f"{name} is too old: two runs in a row did not end well"
+    never = f"{name} has never worked, or not for long"
+    unseen = f"{name} is looked after by nobody: VolSync, or its object, is away"
+    yield alert("VolumeBackupTooOld", "critical", old, f"{out} and {worked}")
+    yield alert("VolumeBackupNeverWorked", "critical", never, out, f"{gap}s")
+    yield alert("VolumeBackupNotSeen", "critical", unseen, f"absent({metric})", f"{gap}s")
+    yield alert("VolumeBackupSlow", "warning", f"{name} takes longer than from one start to the next", missed)
     yield _shrank(backup)
 
 
-def _shrank(backup: VolumeBackup) -> dict[str, Any]:
+def _shrank(backup: VolumeBackup) -> Rule:
     """Return the rule on a volume that holds much less than it did, whose backups go on to be good. Kubelets tell what
     it holds while a pod has it mounted, and so the rule judges no volume that nobody uses.
     """
@@ -71,12 +64,8 @@ def _shrank(backup: VolumeBackup) -> dict[str, Any]:
     most = f"{by} (max_over_time({holds}[{SHRANK_DAYS}d]))"
     what = f"Claim {source.claim} of team {source.team} holds less than half of what it held within a week"
     summary = f"{what}: if files are lost, bring them back from backup {backup.name} within {backup.keep_days} days"
-    return {
-        "alert": "VolumeBackupShrank",
-        "expr": f"{by} ({holds}) < {most} / 2 and {most} > {SHRANK_BYTES}",
-        "labels": {"severity": "warning"},
-        "annotations": {"summary": summary},
-    }
+    shrank = f"{by} ({holds}) < {most} / 2 and {most} > {SHRANK_BYTES}"
+    return alert("VolumeBackupShrank", "warning", summary, shrank)
 
 
 def benchmarks_failed(cluster: Cluster, namespace: str) -> Manifest | None:
@@ -86,11 +75,10 @@ def benchmarks_failed(cluster: Cluster, namespace: str) -> Manifest | None:
     if not cluster.mlperf:
         return None
     summary = "The last run of benchmark {{ $labels.benchmark }} was not valid, or dropped: see `gen workflow list`"
-    told = {"labels": {"severity": "warning"}, "annotations": {"summary": summary}}
     # A name that was mistyped, or is gone from the file, could never be good again.
     known = "|".join(run.name for run in cluster.mlperf.runs)
-    failed = {"alert": "BenchmarkFailed", "expr": f'max by (benchmark) ({GOOD}{{benchmark=~"{known}"}}) == 0', **told}
-    return group("benchmarks", namespace, [failed])
+    failed = f'max by (benchmark) ({GOOD}{{benchmark=~"{known}"}}) == 0'
+    return group("benchmarks", namespace, [alert("BenchmarkFailed", "warning", summary, failed)])
 
 
 def operations_failed(cluster: Cluster, namespace: str) -> Manifest | None:
@@ -102,9 +90,8 @@ def operations_failed(cluster: Cluster, namespace: str) -> Manifest | None:
     others = f'{{operation!~"{"|".join((*SCHEDULED, MLPERF))}"}}'
     failed, good = (f"max by (operation) (max_over_time({one}{others}[{TOLD_FOR}s]))" for one in (FAILED, SUCCEEDED))
     summary = "Operation {{ $labels.operation }} failed or was stopped: see `gen workflow list`"
-    told = {"labels": {"severity": "warning"}, "annotations": {"summary": summary}}
     expr = f"{failed} > time() - {TOLD_FOR} unless {good} > {failed}"
-    return group("operations", namespace, [{"alert": "OperationFailed", "expr": expr, **told}])
+    return group("operations", namespace, [alert("OperationFailed", "warning", summary, expr)])
 
 
 def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:
@@ -116,11 +103,10 @@ def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     summary = (
         "GPUs were not looked at for an hour: see `gen workflow list`, and `gen workflow logs` of gpu-care's last run"
     )
-    told = {"labels": {"severity": "warning"}, "annotations": {"summary": summary}}
     late = f"time() - max(max_over_time({LOOKED}[{LATE}s])) > {LATE}"
     rules = [
-        {"alert": "GpuCareTooOld", "expr": late, **told},
-        {"alert": "GpuCareNeverSeen", "expr": f"absent({LOOKED})", "for": f"{LATE}s", **told},
+        alert("GpuCareTooOld", "warning", summary, late),
+        alert("GpuCareNeverSeen", "warning", summary, f"absent({LOOKED})", f"{LATE}s"),
     ]
     return group("gpu-care", namespace, rules)
 
@@ -138,41 +124,38 @@ def machines_waiting(cluster: Cluster, namespace: str) -> Manifest | None:
     return group("machines", namespace, rules)
 
 
-def _machine(alert: str, condition: str, long: str, what: str, action: str) -> dict[str, Any]:
+def _machine(name: str, condition: str, long: str, what: str, action: str) -> Rule:
     """Return the rule on a condition of Nodes that is true for long."""
     told = f"{{{{ $labels.node }}}} {what}: `gen workflow submit {MAINTENANCE} -p action={action}`"
     expr = f'kube_node_status_condition{{condition="{condition}",status="true"}} == 1'
-    more = {"labels": {"severity": "warning"}, "annotations": {"summary": told}}
-    return {"alert": alert, "expr": expr, "for": long, **more}
+    return alert(name, "warning", told, expr, long)
 
 
-def _copies(cluster: Cluster) -> Iterator[dict[str, Any]]:
+def _copies(cluster: Cluster) -> Iterator[Rule]:
     for name, age in cluster.watched_backups.items():
         yield from _missed("Backup", name, NEWEST, age, "critical")
 
 
-def _drills(cluster: Cluster) -> Iterator[dict[str, Any]]:
+def _drills(cluster: Cluster) -> Iterator[Rule]:
     for name, age in cluster.watched_drills.items():
         yield _failed(name)
         yield from _missed("Drill", name, drill.NEWEST, age, "warning")
 
 
-def _failed(name: str) -> dict[str, Any]:
+def _failed(name: str) -> Rule:
     summary = f"The last drill of backup {name} failed: it may bring nothing back"
-    told = {"labels": {"severity": "critical"}, "annotations": {"summary": summary}}
-    return {"alert": "DrillFailed", "expr": f'max by (backup) ({drill.GOOD}{{backup="{name}"}}) == 0', **told}
+    return alert("DrillFailed", "critical", summary, f'max by (backup) ({drill.GOOD}{{backup="{name}"}}) == 0')
 
 
-def _missed(what: str, name: str, newest: str, age: int, severity: str) -> list[dict[str, Any]]:
+def _missed(what: str, name: str, newest: str, age: int, severity: Severity) -> list[Rule]:
     """Return the rules on one schedule, whose newest good run may be `age` seconds old. Argo Workflows forgets it when
     its controller is started anew: what it said within that time counts; what never worked says nothing for as long.
     """
     metric = f'{newest}{{backup="{name}"}}'
     of = f"Backup {name}" if what == "Backup" else f"Drill of backup {name}"
     summary = f"{of} is too old, or there never was one"
-    told = {"labels": {"severity": severity}, "annotations": {"summary": summary}}
     last = f"max by (backup) (max_over_time({metric}[{age}s]))"
     return [
-        {"alert": f"{what}TooOld", "expr": f"time() - {last} > {age}", **told},
-        {"alert": f"{what}NeverSeen", "expr": f"absent({metric})", "for": f"{age}s", **told},
+        alert(f"{what}TooOld", severity, summary, f"time() - {last} > {age}"),
+        alert(f"{what}NeverSeen", severity, summary, f"absent({metric})", f"{age}s"),
     ]

@@ -4,8 +4,8 @@ are there beside it as well.
 
 from collections.abc import Iterator
 
+from generator.components.alerting import Rule, alert, group, grown
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack.rule import Rule, alert, group, grown
 from generator.model.cluster import Cluster
 
 APPLICATION = "Application {{ $labels.name }}"

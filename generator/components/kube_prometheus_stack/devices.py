@@ -4,9 +4,9 @@
 
 from collections.abc import Iterable, Iterator
 
+from generator.components.alerting import Rule, alert, group, of_nodes, unmeasured
 from generator.components.component import Manifest
 from generator.components.gpu_care.xids import device_xids
-from generator.components.kube_prometheus_stack.rule import Rule, alert, group, of_nodes, unmeasured
 from generator.components.limits import GPU_HOT, GPU_TOO_HOT, PORT_COUNTERS, port_errors
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine

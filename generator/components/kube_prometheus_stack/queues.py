@@ -2,8 +2,8 @@
 The same faults as Zabbix' template knows (`zabbix/templates/queues.py`), and jobs that Kueue gave up.
 """
 
+from generator.components.alerting import Rule, alert, group, grown, silent
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack.rule import Rule, alert, group, grown, silent
 from generator.model.cluster import Cluster
 
 GAP = "15m"

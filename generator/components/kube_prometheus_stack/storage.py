@@ -4,8 +4,8 @@ as Zabbix' templates know (`zabbix/templates/storage.py`).
 
 from collections.abc import Iterator
 
+from generator.components.alerting import Rule, alert, group, silent
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack.rule import Rule, alert, group, silent
 from generator.components.limits import FULL, NEARFULL
 from generator.model.cluster import Cluster
 

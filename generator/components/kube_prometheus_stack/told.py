@@ -6,9 +6,9 @@ The operator makes the configuration of an AlertmanagerConfig, and of a Secret w
 
 import re
 
+from generator.components.alerting import Rule, group
 from generator.components.common import monitored_from, proxy_variables
 from generator.components.component import Manifest, Secret, Turn
-from generator.components.kube_prometheus_stack.rule import Rule, group
 from generator.components.operated import OWN
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from generator.components.alerting import group
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.gpus import gpus_each
@@ -50,12 +51,7 @@ def gpu_use(cluster: Cluster, namespace: str) -> Manifest | None:
     rules = [{"record": name, "expr": expression} for name, expression in _recorded(cluster, idle).items()]
     if cluster.monitoring.zabbix is None:
         rules.append(_held_idle(idle))
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PrometheusRule",
-        "metadata": {"name": "gpu-use", "namespace": namespace},
-        "spec": {"groups": [{"name": "gpu-use", "interval": f"{3600 // PER_HOUR}s", "rules": rules}]},
-    }
+    return group("gpu-use", namespace, rules, interval=f"{3600 // PER_HOUR}s")
 
 
 def _recorded(cluster: Cluster, idle: IdleGpus) -> dict[str, str]:

@@ -1,25 +1,31 @@
 """Pieces of rules that alert."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from generator.components.component import Manifest
 from generator.model.nodes import Machine
 
-Rule = dict[str, Any]
+Rule: TypeAlias = dict[str, Any]
+Severity: TypeAlias = Literal["critical", "warning"]
 
 
-def group(name: str, namespace: str, rules: Iterable[Rule]) -> Manifest:
-    """Return the object with some rules; Prometheus looks at them one after the other."""
+def prometheus_rule(metadata: Manifest, group: str, rules: Iterable[Rule], **more: str) -> Manifest:
+    """Return the object with one group of rules; Prometheus looks at them one after the other."""
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"groups": [{"name": name, "rules": list(rules)}]},
+        "metadata": metadata,
+        "spec": {"groups": [{"name": group, **more, "rules": list(rules)}]},
     }
 
 
-def alert(name: str, severity: Literal["critical", "warning"], summary: str, expr: str, long: str = "") -> Rule:
+def group(name: str, namespace: str, rules: Iterable[Rule], **more: str) -> Manifest:
+    """Return the object of a group of rules, which is named alike."""
+    return prometheus_rule({"name": name, "namespace": namespace}, name, rules, **more)
+
+
+def alert(name: str, severity: Severity, summary: str, expr: str, long: str = "") -> Rule:
     """Return an alert of what is so for `long`, and else of what is so once."""
     lasts = {"for": long} if long else {}
     return {
