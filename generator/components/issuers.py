@@ -15,6 +15,9 @@ ISSUER = "site-ca"
 
 OWN_CA = "site-ca"
 SELF_SIGNED = "self-signed"
+NEW_KEY = {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"}
+DECADE = {"duration": "87600h0m0s", "renewBefore": "8760h0m0s"}
+"""Ten years, renewed a year early."""
 
 
 def signed(
@@ -75,6 +78,32 @@ def issuers(cluster: Cluster) -> Component:
     )
 
 
+def issued(metadata: Manifest, secret: str, **spec: object) -> Manifest:
+    """Return a certificate that the site's issuer signs, with its key in a Secret."""
+    return {
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Certificate",
+        "metadata": metadata,
+        "spec": {
+            "secretName": secret,
+            **spec,
+            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
+        },
+    }
+
+
+def for_server(metadata: Manifest, secret: str, names: list[str], *usages: str, **lasts: str) -> Manifest:
+    """Return the certificate of what serves by these names, with a new key each time."""
+    used = ["digital signature", "key encipherment", "server auth", *usages]
+    return issued(metadata, secret, **lasts, dnsNames=names, privateKey=NEW_KEY, usages=used)
+
+
+def trusting(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
+    """Return the certificate whose Secret brings the CA into a namespace: it opens nothing."""
+    metadata, names = {"name": name, "namespace": namespace, "labels": labels}, [f"{name}.{namespace}.svc"]
+    return issued(metadata, name, commonName=name, dnsNames=names, usages=["client auth"], privateKey=NEW_KEY)
+
+
 def cluster_issuer(name: str, spec: Manifest) -> Manifest:
     """Return a ClusterIssuer."""
     return {"apiVersion": "cert-manager.io/v1", "kind": "ClusterIssuer", "metadata": {"name": name}, "spec": spec}
@@ -93,8 +122,7 @@ def certificate(cluster: str) -> Manifest:
                 "isCA": True,
                 "commonName": f"{cluster} site CA",
                 "secretName": OWN_CA,
-                "duration": "87600h0m0s",
-                "renewBefore": "8760h0m0s",
+                **DECADE,
                 "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Never"},
                 "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": SELF_SIGNED},
             },

@@ -10,7 +10,7 @@ from generator.components.ceph_cluster.buckets import claim
 from generator.components.ceph_cluster.pools import rgw_url
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest, Secret
-from generator.components.issuers import ISSUER, signed
+from generator.components.issuers import signed, trusting
 from generator.components.minio import DEFINITION as MINIO
 from generator.components.minio import trial
 from generator.components.minio.layout import URL
@@ -114,7 +114,7 @@ def belongings(cluster: Cluster) -> Iterator[Manifest]:
     """Yield what the test needs: the CA, the buckets of Ceph, and the way to the stores for its pods alone."""
     if not any(stores(cluster)):
         return
-    yield certificate()
+    yield trusting(CA, JOBS, labels())
     ceph = cluster.storage.ceph
     for store in ceph.object_stores if ceph else ():
         metadata = {"name": _claim_name(store.name), "namespace": JOBS, "labels": labels()}
@@ -127,23 +127,6 @@ def belongings(cluster: Cluster) -> Iterator[Manifest]:
             "podSelector": {"matchLabels": {TEST: OBJECTS}},
             "policyTypes": ["Egress"],
             "egress": object_storage(cluster),
-        },
-    }
-
-
-def certificate() -> Manifest:
-    """Return the certificate that brings the CA."""
-    return {
-        "apiVersion": "cert-manager.io/v1",
-        "kind": "Certificate",
-        "metadata": {"name": CA, "namespace": JOBS, "labels": labels()},
-        "spec": {
-            "secretName": CA,
-            "commonName": CA,
-            "dnsNames": [f"{CA}.{JOBS}.svc"],
-            "usages": ["client auth"],
-            "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
-            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
         },
     }
 

@@ -7,7 +7,7 @@ from generator.components.ceph_cluster.classes import bucket_class
 from generator.components.ceph_cluster.daemons import rook_object
 from generator.components.ceph_cluster.pools import rgw_secret, rgw_service
 from generator.components.component import Ignore, Manifest, Secret, protect
-from generator.components.issuers import ISSUER
+from generator.components.issuers import DECADE, for_server
 from generator.components.rook_ceph import BUCKETS, NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.restore_room import restore_room
@@ -141,18 +141,6 @@ def certificates(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
         return
     for store in ceph.object_stores:
         service = f"{rgw_service(store)}.{NAMESPACE}.svc"
-        yield {
-            "apiVersion": "cert-manager.io/v1",
-            "kind": "Certificate",
-            "metadata": {"name": rgw_secret(store), "namespace": NAMESPACE},
-            "spec": {
-                "secretName": rgw_secret(store),
-                # The gateways read it once, at their start (rook 14069): it must outlive them.
-                "duration": "87600h0m0s",
-                "renewBefore": "8760h0m0s",
-                "dnsNames": [service, f"{service}.{cluster.kubernetes.dns_domain}"],
-                "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
-                "usages": ["digital signature", "key encipherment", "server auth"],
-                "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
-            },
-        }
+        names = [service, f"{service}.{cluster.kubernetes.dns_domain}"]
+        # The gateways read it once, at their start (rook 14069): it must outlive them.
+        yield for_server({"name": rgw_secret(store), "namespace": NAMESPACE}, rgw_secret(store), names, **DECADE)

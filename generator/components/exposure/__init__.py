@@ -13,7 +13,7 @@ from generator.components.envoy_gateway.proxies import envoy_proxy
 from generator.components.exposure.admission import routes
 from generator.components.exposure.kinds import KINDS
 from generator.components.exposure.layout import GATEWAY, GROUP, NAMESPACE, REDIRECT, metadata
-from generator.components.issuers import ISSUER, signed
+from generator.components.issuers import for_server, signed
 from generator.components.kueue import TEAM
 from generator.components.load_balancer import NAME as LOAD_BALANCER
 from generator.model.change import ChangeRule
@@ -116,18 +116,7 @@ def redirect() -> Manifest:
 
 def certificate(host: str) -> Manifest:
     """Return the certificate of a host; the site's issuer signs it."""
-    return {
-        "apiVersion": "cert-manager.io/v1",
-        "kind": "Certificate",
-        "metadata": metadata(host),
-        "spec": {
-            "secretName": host,
-            "dnsNames": [host],
-            "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
-            "usages": ["digital signature", "key encipherment", "server auth"],
-            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
-        },
-    }
+    return for_server(metadata(host), host, [host])
 
 
 def key(host: str, reader: str) -> Secret:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import UNWATCHED
 from generator.components.component import Manifest
-from generator.components.issuers import ISSUER
+from generator.components.issuers import for_server
 from generator.components.minio.layout import NAMESPACE, SERVICE, metadata
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -25,18 +25,8 @@ def certificate(cluster: Cluster, objects: Objects) -> Manifest:
     """Return the certificate of all servers: clients and the servers themselves check it."""
     domain = cluster.kubernetes.dns_domain
     names = [f"*.minio-hl.{NAMESPACE}.svc.{domain}", SERVICE, f"{SERVICE}.{domain}"]
-    return {
-        "apiVersion": "cert-manager.io/v1",
-        "kind": "Certificate",
-        "metadata": metadata("minio"),
-        "spec": {
-            "secretName": "minio-tls",
-            "dnsNames": [*names, *([objects.host] if objects.host else [])],
-            "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
-            "usages": ["digital signature", "key encipherment", "server auth", "client auth"],
-            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
-        },
-    }
+    shown = [*names, *([objects.host] if objects.host else [])]
+    return for_server(metadata("minio"), "minio-tls", shown, "client auth")
 
 
 def ingress(host: str, class_name: str) -> Manifest:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.ceph_cluster.classes import block_class, file_class, snapshot_class
 from generator.components.component import Manifest, Secret
-from generator.components.issuers import ISSUER, signed
+from generator.components.issuers import signed, trusting
 from generator.components.parts import resources
 from generator.components.rbac import binding
 from generator.components.volsync.names import (
@@ -53,7 +53,7 @@ def belongings(cluster: Cluster, team: Team) -> Iterator[Manifest]:
     """Yield the objects in a team's namespace."""
     found = backups_of(cluster, team)
     if any(one.target.in_minio for one in found):
-        yield certificate(team)
+        yield trusting(CA, team.name, LABELS)
     if found:
         yield granted(team)
     yield from authorities(cluster, found, LABELS, team.name, AUTHORITIES)
@@ -128,23 +128,6 @@ def volume_kind(ceph: Ceph, storage_class: str) -> str:
         return "rbd"
     pools = ((filesystem, pool) for filesystem in ceph.filesystems for pool in filesystem.data)
     return "cephfs" if any(file_class(*one) == storage_class for one in pools) else ""
-
-
-def certificate(team: Team) -> Manifest:
-    """Return the certificate whose Secret brings the CA into a team's namespace: it opens nothing."""
-    return {
-        "apiVersion": "cert-manager.io/v1",
-        "kind": "Certificate",
-        "metadata": {"name": CA, "namespace": team.name, "labels": LABELS},
-        "spec": {
-            "secretName": CA,
-            "commonName": CA,
-            "dnsNames": [f"{CA}.{team.name}.svc"],
-            "usages": ["client auth"],
-            "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
-            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
-        },
-    }
 
 
 def granted(team: Team) -> Manifest:
