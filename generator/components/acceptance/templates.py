@@ -6,8 +6,8 @@ from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, NAMESPACE, PROGRAMS, SCRIPTS, labels
 from generator.components.component import Manifest
 from generator.components.node_operations.templates import DAY, told_parameters
-from generator.components.parts import UNPRIVILEGED, pod_security, resources
-from generator.components.python_steps import IMAGE, retries
+from generator.components.parts import pod_security
+from generator.components.python_steps import container, retries
 from generator.components.static import read_objects, read_text
 
 FILES = (
@@ -82,13 +82,5 @@ def _step(own: Manifest, given: list[str]) -> Manifest:
     return {
         **own,
         "retryStrategy": retries(),
-        "container": {
-            "image": IMAGE,
-            "command": ["python3", "-u", "-B", "/scripts/acceptance.py"],
-            "args": [own["name"]],
-            "env": [*told_parameters(given), *known, *status],
-            "resources": resources("50m", "64Mi", "256Mi"),
-            "securityContext": UNPRIVILEGED,
-            "volumeMounts": [{"name": "scripts", "mountPath": "/scripts", "readOnly": True}],
-        },
+        "container": container("acceptance.py", own["name"], [*told_parameters(given), *known, *status]),
     }

@@ -7,9 +7,9 @@ from generator.components.component import Manifest
 from generator.components.gpu_care.names import DRAIN, NAME, SCRIPTS, labels
 from generator.components.gpu_care.xids import table
 from generator.components.node_operations.names import NAMESPACE
-from generator.components.node_operations.templates import DAY, TOLD, told_parameters
-from generator.components.parts import UNPRIVILEGED, pod_security, resources
-from generator.components.python_steps import IMAGE, retries
+from generator.components.node_operations.templates import DAY, told_parameters
+from generator.components.parts import pod_security
+from generator.components.python_steps import TOLD, TOLD_MOUNT, TOLD_VOLUME, container, retries
 from generator.components.static import read_objects, read_text
 from generator.components.workflows.scheduled import given
 from generator.model.gpu_care import GpuCare
@@ -50,7 +50,7 @@ def templates() -> Iterator[Manifest]:
             "securityContext": pod_security(8737, runAsGroup=8737),
             "volumes": [
                 {"name": "scripts", "configMap": {"name": SCRIPTS}},
-                {"name": "told", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+                TOLD_VOLUME,
             ],
             "templates": [one if "steps" in one else _step(one, spec, name) for one in spec["templates"]],
         }
@@ -62,21 +62,11 @@ def _step(own: Manifest, spec: Manifest, name: str) -> Manifest:
     parameters = [one["name"] for one in spec.get("arguments", {}).get("parameters", ())]
     node = "{{inputs.parameters.node}}" if "inputs" in own else ""
     of_drain = [{"name": "NODE", "value": node}, *DRAIN_VARIABLES]
+    env = [*told_parameters(parameters), *(of_drain if name == DRAIN else ())]
     return {
         **own,
         "retryStrategy": retries(),
-        "container": {
-            "image": IMAGE,
-            "command": ["python3", "-u", "-B", f"/scripts/{name.replace('-', '_')}.py"],
-            "args": [own["name"]],
-            "env": [*told_parameters(parameters), *(of_drain if name == DRAIN else ())],
-            "resources": resources("50m", "64Mi", "256Mi"),
-            "securityContext": UNPRIVILEGED,
-            "volumeMounts": [
-                {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
-                {"name": "told", "mountPath": TOLD},
-            ],
-        },
+        "container": container(f"{name.replace('-', '_')}.py", own["name"], env, TOLD_MOUNT),
     }
 
 

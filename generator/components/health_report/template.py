@@ -3,9 +3,8 @@
 from generator.components.component import Manifest
 from generator.components.health_report.names import FACTS, LABELS, NAME, NAMESPACE, SCRIPTS
 from generator.components.kube_prometheus_stack import prometheus_url
-from generator.components.node_operations.templates import TOLD
-from generator.components.parts import UNPRIVILEGED, pod_security, resources
-from generator.components.python_steps import IMAGE, retries
+from generator.components.parts import pod_security
+from generator.components.python_steps import TOLD, TOLD_MOUNT, TOLD_VOLUME, container, retries
 from generator.components.reports.exit_handler import pod
 from generator.components.static import read_objects, read_text
 from generator.model.cluster import Cluster
@@ -43,7 +42,7 @@ def workflow_template(cluster: Cluster) -> Manifest:
         "volumes": [
             {"name": "scripts", "configMap": {"name": SCRIPTS}},
             {"name": "facts", "configMap": {"name": FACTS}},
-            {"name": "told", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            TOLD_VOLUME,
         ],
         "templates": [{**order, "steps": steps}, _look(cluster, look), *([_tell()] if told else [])],
     }
@@ -53,22 +52,14 @@ def workflow_template(cluster: Cluster) -> Manifest:
 def _look(cluster: Cluster, own: Manifest) -> Manifest:
     """Return the step that reads the cluster, and reaches nothing outside."""
     url = prometheus_url(cluster) if cluster.monitoring.prometheus else ""
+    env = [{"name": "PROMETHEUS", "value": url}, {"name": "TOLD", "value": TOLD}]
+    facts = {"name": "facts", "mountPath": "/facts", "readOnly": True}
     return {
         **own,
         "retryStrategy": {**retries(), "limit": "3"},
-        "container": {
-            "image": IMAGE,
-            "command": ["python3", "-u", "-B", "/scripts/health_report.py"],
-            "args": [own["name"]],
-            "env": [{"name": "PROMETHEUS", "value": url}, {"name": "TOLD", "value": TOLD}],
-            "resources": resources("100m", "128Mi", "512Mi"),
-            "securityContext": UNPRIVILEGED,
-            "volumeMounts": [
-                {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
-                {"name": "facts", "mountPath": "/facts", "readOnly": True},
-                {"name": "told", "mountPath": TOLD},
-            ],
-        },
+        "container": container(
+            "health_report.py", own["name"], env, facts, TOLD_MOUNT, needs=("100m", "128Mi", "512Mi")
+        ),
     }
 
 
@@ -78,8 +69,8 @@ def _tell() -> Manifest:
     """
     _, message = read_objects("reports/templates.yaml")
     whole = pod(message, NAME)
-    container = {**whole["container"], "env": [{"name": "TEXT", "value": "{{inputs.parameters.message}}"}]}
-    return {**whole, "name": "tell", "inputs": {"parameters": [{"name": "message"}]}, "container": container}
+    telling = {**whole["container"], "env": [{"name": "TEXT", "value": "{{inputs.parameters.message}}"}]}
+    return {**whole, "name": "tell", "inputs": {"parameters": [{"name": "message"}]}, "container": telling}
 
 
 def schedule(cluster: Cluster) -> Manifest:

@@ -4,8 +4,8 @@ from functools import cache
 
 from generator.components.component import Manifest
 from generator.components.mlperf.names import BENCHMARKS, NAMESPACE, SCRIPTS, labels
-from generator.components.parts import UNPRIVILEGED, pod_security, resources
-from generator.components.python_steps import IMAGE
+from generator.components.parts import pod_security
+from generator.components.python_steps import TOLD, TOLD_MOUNT, TOLD_VOLUME, container
 from generator.components.static import read_objects, read_text
 
 FILES = {
@@ -13,8 +13,6 @@ FILES = {
     "mlperf.py": "mlperf/mlperf.py.txt",
     "summary.py": "mlperf/summary.py.txt",
 }
-TOLD = "/told"
-"""Where a step leaves what the workflow asks it for."""
 
 
 def scripts() -> Manifest:
@@ -38,8 +36,7 @@ def workflow_template() -> Manifest:
         "volumes": [
             {"name": "scripts", "configMap": {"name": SCRIPTS}},
             {"name": "benchmarks", "configMap": {"name": BENCHMARKS}},
-            # What a step tells the workflow; in memory, for every step has one of its own.
-            {"name": "told", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            TOLD_VOLUME,
         ],
         "templates": [order, *map(_step, steps)],
     }
@@ -56,6 +53,8 @@ def _step(own: Manifest) -> Manifest:
         "TOLD": TOLD,
         **{one["name"].upper(): f"{{{{inputs.parameters.{one['name']}}}}}" for one in asked},
     }
+    env = [{"name": name, "value": value} for name, value in given.items()]
+    benchmarks = {"name": "benchmarks", "mountPath": "/benchmarks", "readOnly": True}
     return {
         **own,
         "retryStrategy": {
@@ -65,17 +64,5 @@ def _step(own: Manifest) -> Manifest:
             "expression": "asInt(lastRetry.exitCode) != 2",
             "backoff": {"duration": "15s", "factor": "4"},
         },
-        "container": {
-            "image": IMAGE,
-            "command": ["python3", "-u", "-B", "/scripts/mlperf.py"],
-            "args": [own["name"]],
-            "env": [{"name": name, "value": value} for name, value in given.items()],
-            "resources": resources("50m", "64Mi", "256Mi"),
-            "securityContext": UNPRIVILEGED,
-            "volumeMounts": [
-                {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
-                {"name": "benchmarks", "mountPath": "/benchmarks", "readOnly": True},
-                {"name": "told", "mountPath": TOLD},
-            ],
-        },
+        "container": container("mlperf.py", own["name"], env, benchmarks, TOLD_MOUNT),
     }

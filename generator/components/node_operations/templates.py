@@ -18,8 +18,8 @@ from generator.components.node_operations.names import (
     UPGRADE,
     labels,
 )
-from generator.components.parts import UNPRIVILEGED, pod_security, resources
-from generator.components.python_steps import IMAGE, retries
+from generator.components.parts import pod_security
+from generator.components.python_steps import TOLD, TOLD_MOUNT, TOLD_VOLUME, container, retries
 from generator.components.static import read_objects, read_text
 from generator.model.gpus import VENDOR
 
@@ -33,8 +33,6 @@ FILES = (
 )  # fmt: skip
 OF_ACCEPTANCE = ("nccl_output.py.txt", "processes.py.txt", "torch.sh", "torch_reduce.py.txt")
 """What burn-ins have of acceptance: its all-reduce, and who reads what that says."""
-TOLD = "/told"
-"""Where a step leaves what the workflow asks it for."""
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 DAY = 24 * 60 * 60
 
@@ -182,7 +180,7 @@ def _template(file: str, name: str, script: str, place: Manifest, **known: str) 
         "volumes": [
             {"name": "scripts", "configMap": {"name": SCRIPTS}},
             # What a step tells the workflow; in memory, for every step has one of its own.
-            {"name": "told", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            TOLD_VOLUME,
         ],
         "templates": templates,
     }
@@ -194,18 +192,7 @@ def _step(own: Manifest, script: str, told: list[Manifest]) -> Manifest:
     return {
         **own,
         "retryStrategy": retries(),
-        "container": {
-            "image": IMAGE,
-            "command": ["python3", "-u", "-B", f"/scripts/{script}"],
-            "args": [own["name"]],
-            "env": [*told, *_known(own["name"])],
-            "resources": resources("50m", "64Mi", "256Mi"),
-            "securityContext": UNPRIVILEGED,
-            "volumeMounts": [
-                {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
-                {"name": "told", "mountPath": TOLD},
-            ],
-        },
+        "container": container(script, own["name"], [*told, *_known(own["name"])], TOLD_MOUNT),
     }
 
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 
 from generator.components.component import Manifest
-from generator.components.parts import UNPRIVILEGED, pod_security, resources
-from generator.components.python_steps import IMAGE, retries
+from generator.components.parts import pod_security
+from generator.components.python_steps import container, retries
 from generator.components.static import read_objects, read_text
 from generator.components.volsync.names import NAMESPACE, RESTORE
 from generator.components.volsync.restoring import claim, comparison, destination
@@ -79,19 +79,9 @@ def workflow_template(backup: VolumeBackup) -> Manifest:
 
 
 def _step(name: str) -> Manifest:
+    env = [{"name": key, "value": value} for key, value in ENVIRONMENT.items()]
     return {
         "name": name,
         "retryStrategy": retries(),
-        "container": {
-            "image": IMAGE,
-            "command": ["python3", "-u", "-B", "/scripts/restore.py"],
-            "args": [name],
-            "env": [{"name": key, "value": value} for key, value in ENVIRONMENT.items()],
-            "resources": resources("50m", "64Mi", "256Mi"),
-            "securityContext": UNPRIVILEGED,
-            "volumeMounts": [
-                {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
-                {"name": "plan", "mountPath": "/plan", "readOnly": True},
-            ],
-        },
+        "container": container("restore.py", name, env, {"name": "plan", "mountPath": "/plan", "readOnly": True}),
     }
