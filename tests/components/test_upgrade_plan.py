@@ -137,6 +137,31 @@ def test_nodes_that_are_not_there_or_held_by_others_are_told(script: ModuleType,
     assert held.startswith("gpu-03 is held by node-removal: let that end first")
 
 
+def test_a_mark_that_an_uncordon_left_makes_no_cordon_of_a_person_the_operations(
+    script: ModuleType, ml50: Cluster
+) -> None:
+    """A run failed, somebody uncordoned the node by hand, and cordons it weeks later for a fault of its own."""
+    import rounds  # type: ignore[import-not-found]
+    import standing
+
+    def marked(operation: str, **spec: Any) -> Object:
+        one = node("1.35.3", annotations={"gen.internal/cordoned-by": operation}, **spec)
+        notes: Object = {"f:metadata": {"f:annotations": {".": {}, "f:gen.internal/cordoned-by": {}}}}
+        cordon: Object = {"f:spec": {"f:unschedulable": {}}}
+        one["metadata"]["managedFields"] = [{"fieldsV1": notes}, {"fieldsV1": cordon if spec else {}}]
+        return one
+
+    byhand, opened = marked("kubernetes-upgrade", unschedulable=True), marked("kubernetes-upgrade")
+    made = plan(script, ml50, "1.35.3", gpu_01=byhand, gpu_02=opened, gpu_03=marked("node-removal", unschedulable=True))
+    assert steps(made, 1) == [], "nothing is to be done there, and nothing is emptied"
+    assert list(standing.others(made.machines, made.operation)) == [], "no such run holds gpu-03"
+    shelf = Shelf()
+    shelf.put("/api/v1/nodes/gpu-01", byhand)["metadata"]["resourceVersion"] = "1"
+    rounds.let_in(shelf, "gpu-01", "kubernetes-upgrade")
+    assert byhand["spec"] == {"unschedulable": True}
+    assert byhand["metadata"]["annotations"] == {}, "the mark that was left goes"
+
+
 def left_out(made: Any, *names: str) -> Any:
     """Return the plan of a run that was told to leave nodes as they are."""
     chosen = [one for one in made.machines if one.name not in names]
