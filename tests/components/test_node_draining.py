@@ -149,6 +149,27 @@ def test_a_gang_that_was_stopped_for_a_node_is_stopped_once(cluster: Cluster) ->
     assert cluster.asked("PATCH") == ["job-train", "job-train"], "somebody let it go on"
 
 
+def test_a_gang_that_its_team_has_stopped_is_not_begun_again(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor one that a limit of Kueue deactivated. Its last pods may be there still when a node is emptied."""
+    import draining
+
+    workload = cluster.workload("job-train", JOB)
+    workload["spec"]["active"] = False
+    cluster.pod("train-0", JOB, says="job-train", deletionTimestamp="2026-11-23T12:00:00Z")
+    draining.gangs(cluster, NODE)
+    assert cluster.changes == []
+    assert "Job train of vision was stopped by somebody else, and stays so" in capsys.readouterr().out
+    assert draining.gangs_here(cluster, NODE) == {}, "nobody is told that it would be queued again"
+    with pytest.raises(draining.Verdict, match=r"still: vision/train-0 \(of a gang\)$"):
+        draining.evict(cluster, NODE)
+    del cluster.objects[f"/api/v1/namespaces/{SPACE}/pods/train-0"]
+    draining.evict(cluster, NODE)
+    draining.let_all_in(cluster, NODE)
+    assert (workload["spec"], cluster.changes) == ({"active": False}, [])
+
+
 def test_parts_of_a_job_lead_to_it(cluster: Cluster) -> None:
     import draining
 
