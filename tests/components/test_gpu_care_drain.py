@@ -21,6 +21,7 @@ class Site:
 
     def __init__(self) -> None:
         self.notes: dict[str, dict[str, str]] = {"gpu-01": {SICK: "{}", CARE: "{}"}, "gpu-02": {}}
+        self.by_hand: set[str] = set()  # nodes with the taint
         self.pods: list[Object] = []
         self.workloads: dict[str, Object] = {}
         self.asked: list[str] = []
@@ -47,7 +48,7 @@ class Site:
 
     def items(self, path: str, **query: str) -> list[Object]:
         if path == "/api/v1/nodes":
-            return [{"metadata": {"name": name, "annotations": notes}} for name, notes in self.notes.items()]
+            return [*map(self.node, self.notes)]
         if path.endswith("/configmaps"):
             return [{"data": {"_pool": json.dumps({"queues": True})}}]
         if path == f"{KUEUE}/workloads":
@@ -55,10 +56,15 @@ class Site:
         node = query.get("fieldSelector", "").removeprefix("spec.nodeName=")
         return [one for one in self.pods if not node or one["spec"]["nodeName"] == node]
 
+    def node(self, name: str) -> Object:
+        """Return a node."""
+        taints = [{"key": SICK, "effect": "NoSchedule"}] if name in self.by_hand else []
+        return {"metadata": {"name": name, "annotations": self.notes[name]}, "spec": {"taints": taints}}
+
     def get(self, path: str) -> Any:
         name = path.rpartition("/")[2]
         if path.startswith("/api/v1/nodes/"):
-            return {"metadata": {"name": name, "annotations": self.notes[name]}}
+            return self.node(name)
         if path.startswith("/apis/batch/v1/"):
             return {"metadata": {"uid": f"Job-{name}"}}
         return {} if path == KUEUE else self.workloads[name]
@@ -180,6 +186,18 @@ def test_a_node_that_was_cleared_meanwhile_keeps_its_jobs(drain: Drain) -> None:
     drain.site.workloads["first"]["metadata"]["annotations"] = {STOPPED: "gpu-01"}
     assert drain.which() == ["gpu-01"], "a gang that was stopped for it waits"
     assert drain.run() == ["queue first"]
+
+
+def test_jobs_leave_a_node_that_somebody_tainted_by_hand(drain: Drain) -> None:
+    """As `docs/operations.md` tells to, where the bound of a day was reached."""
+    drain.site.notes["gpu-01"] = {"gen.internal/gpu-suspect": "{}"}
+    drain.site.runs("train-0", gpus=8, gang="train")
+    drain.site.runs("serving", gpus=1)
+    assert drain.which() == []
+    drain.site.by_hand = {"gpu-01"}
+    assert drain.which() == ["gpu-01"]
+    assert drain.run() == ["stop train", "queue train", "evict serving"]
+    assert drain.left() == []
 
 
 def test_a_gang_that_another_operation_stopped_is_left(drain: Drain) -> None:

@@ -81,6 +81,20 @@ def test_beyond_the_bound_nodes_are_only_reported(care: Care) -> None:
     assert care.site.tainted() == ["gpu-00", "gpu-01", "gpu-06"]
 
 
+def test_a_taint_of_a_person_counts_as_one_and_takes_no_room(care: Care, capsys: pytest.CaptureFixture[str]) -> None:
+    node = care.site.nodes["gpu-03"]
+    node["spec"]["taints"].append({"key": SICK, "effect": "NoSchedule"})
+    care.look("2026-11-23T11:30:00Z")
+    assert "sick: gpu-03\n" in capsys.readouterr().out
+    care.site.tells("gpu-05", Device(0, 79))
+    care.look("2026-11-23T12:00:00Z")
+    assert care.site.tainted() == ["gpu-03", "gpu-05"], "the bound is for taints that nobody looked at"
+    care.site.tells("gpu-03", Device(0, 79))
+    care.look("2026-11-23T12:05:00Z")
+    assert "Xid 79" in care.site.said("gpu-03"), "it is out already: why is told, whatever the bound"
+    assert len([one for one in node["spec"]["taints"] if one["key"] == SICK]) == 1
+
+
 def test_a_node_that_was_cleared_today_counts_still(care: Care) -> None:
     for name in ("gpu-00", "gpu-01"):
         care.site.tells(name, Device(0, 79))
