@@ -4,6 +4,7 @@ answer of it. Forms: the CRDs of Argo CD 3.5, cert-manager 1.21, Kueue 0.18, Roo
 
 import contextlib
 import json
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -228,6 +229,10 @@ class Cluster:
         start = int(query.get("continue") or 0)
         more = {"continue": str(start + 2)} if start + 2 < len(found) else {}
         return {"metadata": more, "items": deepcopy(found[start : start + 2])}
+
+    def each(self, path: str, **query: str) -> Iterator[Object]:
+        """Yield the objects of a list as the scripts' own client does."""
+        yield from sys.modules["api"].Api.each(self, path, **query)
 
     def send(self, method: str, path: str) -> bytes:
         assert (method, path) == ("GET", "/metrics")

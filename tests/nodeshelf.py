@@ -42,10 +42,14 @@ class Shelf:
         return self.objects.get(path)
 
     def items(self, path: str, **query: str) -> list[Object]:
-        node = query.get("fieldSelector", "").removeprefix("spec.nodeName=")
+        chosen = [one for one in query.get("fieldSelector", "").split(",") if one.startswith("spec.nodeName=")]
+        node = "".join(chosen).removeprefix("spec.nodeName=")
         space, _, plural = path.rpartition("/")
         found = [one for at, one in self.objects.items() if within(at, space, plural)]
         return [one for one in found if not node or one["spec"].get("nodeName") == node]
+
+    def each(self, path: str, **query: str) -> Iterator[Object]:
+        yield from self.items(path, **query)
 
     def ask(self, method: str, path: str, body: Object | None = None, _form: str = "") -> Object | None:
         self.changes.append((method, path, body or {}))

@@ -53,8 +53,11 @@ class Site:
             return [{"data": {"_pool": json.dumps({"queues": True})}}]
         if path == f"{KUEUE}/workloads":
             return [*self.workloads.values()]
-        node = query.get("fieldSelector", "").removeprefix("spec.nodeName=")
+        node = query.get("fieldSelector", "").partition(",")[0].removeprefix("spec.nodeName=")
         return [one for one in self.pods if not node or one["spec"]["nodeName"] == node]
+
+    def each(self, path: str, **query: str) -> Iterator[Object]:
+        yield from self.items(path, **query)
 
     def node(self, name: str) -> Object:
         """Return a node."""
