@@ -193,7 +193,8 @@ def test_only_a_few_things_are_done(script: ModuleType, ml50: Cluster, monkeypat
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("FRESH_HOURS", "x", "fresh-hours is x, and must be a number from 1 to 672"),
+        ("FRESH_HOURS", "x", "fresh-hours is x, and must be a number, without its unit"),
+        ("FRESH_HOURS", "673", "fresh-hours is 673, and must be a number from 1 to 672"),
         ("CERTIFICATE_DAYS", "365", "certificate-days is 365, and must be a number from 1 to 300"),
     ],
 )

@@ -11,7 +11,18 @@ from typing import Any, Self
 import pytest
 from nodeshelf import imported
 
-from generator.components.node_operations.templates import expansion, removal, upgrade
+from generator.components.gpu_care.templates import templates as gpu_care
+from generator.components.node_operations.templates import (
+    drive_replacement,
+    driver_upgrade,
+    expansion,
+    maintenance,
+    minio_expansion,
+    osd_replacement,
+    removal,
+    replacement,
+    upgrade,
+)
 from generator.components.python_steps import retries
 
 
@@ -103,6 +114,48 @@ def test_a_step_that_is_not_to_be_tried_again_ends_with_two(
     monkeypatch.setattr(api, "Api", lambda: None)
     monkeypatch.setattr("sys.argv", ["upgrade.py", "step"])
     assert api.run({"step": step}) == code
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("NODE_SECONDS", "2h", "node-seconds is 2h, and must be a number, without its unit"),
+        ("STEADY_SECONDS", "", "steady-seconds is , and must be a number"),
+        ("DRAIN_SECONDS", "-1", "drain-seconds is -1, and must be a number"),
+        ("GANG_SECONDS", "nan", "gang-seconds is nan, and must be a number"),
+        ("AT_ONCE", "²", "at-once is ², and must be a number"),
+        ("SAMPLE", "2.5", "sample is 2.5, and must be a number"),
+    ],
+)
+def test_what_is_no_number_is_refused_by_the_first_step_but_hinders_no_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, said: str
+) -> None:
+    """Jobs were stopped for it before: a report lets them in again, also of a retry that says it wrong."""
+    import api
+
+    ran = []
+    monkeypatch.setattr(api, "Api", lambda: None)
+    monkeypatch.setenv(name, value)
+    for step in ("gate", "report"):
+        monkeypatch.setattr("sys.argv", ["upgrade.py", step])
+        code = api.run({step: lambda _api: ran.append(step)})  # noqa: B023
+        assert code == (2 if step == "gate" else 0)
+    assert (ran, said in capsys.readouterr().err) == (["report"], True)
+
+
+def test_every_number_that_an_operation_may_be_told_is_known_as_one_by_its_name() -> None:
+    """But for a port, which may be empty: the first step reads it."""
+    import api
+
+    shared = [drive_replacement(), driver_upgrade(), expansion(), maintenance(), minio_expansion(), osd_replacement()]
+    made = [*shared, removal(), replacement(), upgrade(), *gpu_care()]
+    given = [one for each in made for one in each["spec"].get("arguments", {}).get("parameters", ())]
+    numbers = {one["name"] for one in given if str(one.get("value", "")).replace(".", "").isdigit()}
+    assert len(numbers) > 15
+    unknown = {one for one in numbers if not one.upper().replace("-", "_").endswith(api.NUMBERS)}
+    assert unknown == {"answer-port"}
+    others = {one["name"] for one in given} - numbers
+    assert not [one for one in others if one.upper().replace("-", "_").endswith(api.NUMBERS)]
 
 
 def test_every_step_is_tried_again_but_after_a_verdict() -> None:

@@ -1,5 +1,6 @@
 """What a Workflow tells of itself, as steps; what can be run, and how a run is asked for."""
 
+import re
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -208,3 +209,15 @@ def test_a_value_that_is_none_of_the_choices_is_refused_with_the_nearest() -> No
         run_of(operation, {"benchmark": "x"})
     made = run_of(operation, {"benchmark": "bert-server"})
     assert made["spec"]["arguments"]["parameters"] == [{"name": "benchmark", "value": "bert-server"}]
+
+
+@pytest.mark.parametrize("value", ["2h", "ten", "-1", "1e3", "nan", " 3600"])
+def test_a_value_that_is_no_number_is_refused_where_the_default_is_one(value: str) -> None:
+    parameters = [{"name": "node-seconds", "value": "3600"}, {"name": "pools", "value": ""}]
+    metadata = {"name": "kubernetes-upgrade", "namespace": "node-operations"}
+    operation = of_template({"metadata": metadata, "spec": {"arguments": {"parameters": parameters}}})
+    said = f"kubernetes-upgrade: node-seconds is {value}, and must be a number, as 3600 is by default"
+    with pytest.raises(UsageError, match=re.escape(said)):
+        run_of(operation, {"node-seconds": value})
+    for good in ("0", "7200", "0.5", ""):  # answer-port="" asks for none; what needs a number refuses it
+        run_of(operation, {"node-seconds": good, "pools": "cpu"})

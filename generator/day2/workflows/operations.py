@@ -1,5 +1,6 @@
 """What can be run: the templates of operations and their schedules, as they stand in the cluster."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ SCHEDULED = "workflows.argoproj.io/cron-workflow"
 That one would wait for the lock of the first at the head of the queue for a target, and other backups behind it.
 """
 
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _OF_RUN = ("workflowTemplateRef", "arguments")
 
 
@@ -168,9 +170,13 @@ def values(template: Manifest, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _refuse_others(operation: Operation, values: Mapping[str, str | None]) -> None:
-    """Raise UsageError for a value that is none of its parameter's choices."""
+    """Raise UsageError for a value that is none of its parameter's choices, or no number where it is one by default."""
     for one in operation.parameters:
         value = str(values[one.name])
+        if value and _NUMBER.fullmatch(one.value or "") and not _NUMBER.fullmatch(value):
+            raise UsageError(
+                f"{operation.name}: {one.name} is {value}, and must be a number, as {one.value} is by default"
+            )
         if one.choices and value not in one.choices:
             others = f"there are {', '.join(one.choices)}"
             near = suggest(value, one.choices, others)
