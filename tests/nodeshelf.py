@@ -42,10 +42,11 @@ class Shelf:
         return self.objects.get(path)
 
     def items(self, path: str, **query: str) -> list[Object]:
-        chosen = [one for one in query.get("fieldSelector", "").split(",") if one.startswith("spec.nodeName=")]
-        node = "".join(chosen).removeprefix("spec.nodeName=")
+        chosen = dict(one.split("=", 1) for one in query.get("fieldSelector", "").split(",") if one)
+        node, name = chosen.get("spec.nodeName"), chosen.get("metadata.name")
         space, _, plural = path.rpartition("/")
         found = [one for at, one in self.objects.items() if within(at, space, plural)]
+        found = [one for one in found if not name or one["metadata"]["name"] == name]
         return [one for one in found if not node or one["spec"].get("nodeName") == node]
 
     def each(self, path: str, **query: str) -> Iterator[Object]:

@@ -39,7 +39,13 @@ class Site(Shelf):
     def noted(self, when: str) -> None:
         """Let a run have noted the pods of some time."""
         servers = json.dumps({name: f"{when}-{name}" for name in SERVERS})
-        self.put(NOTE, {"metadata": {"name": "x"}, "data": {"begun": "2026-05-01T00:00:00Z", "servers": servers}})
+        self.put(
+            NOTE,
+            {
+                "metadata": {"name": NOTE.rpartition("/")[2]},
+                "data": {"begun": "2026-05-01T00:00:00Z", "servers": servers},
+            },
+        )
 
     @property
     def note(self) -> dict[str, str]:

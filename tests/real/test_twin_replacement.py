@@ -332,7 +332,8 @@ def test_a_control_plane_node_goes_only_once_etcd_has_forgotten_it(steps: Steps)
     steps.good("replacement", "preflight", node)
     said = steps.refused("replacement", "forget", node)
     assert "cp-3 is a member of etcd: `sudo kubeadm reset` there takes it out" in said
-    assert "Then `gen workflow retry node-replacement-x7k2p -p member=removed`" in said
+    assert "Then switch the machine off, and " in said
+    assert "`gen workflow retry node-replacement-x7k2p -p member=removed -p off=yes`" in said
     assert steps.node(node)
     # `kubeadm reset` has ended kubelet; nothing is left there that would have to end.
     down(steps, node)
