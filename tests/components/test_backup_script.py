@@ -226,7 +226,15 @@ def test_a_source_that_shrinks_a_little_each_day_is_red_within_a_week(pair: Pair
     counted(pair, 6.9, 6)
     code, said = pair.run("precheck")
     assert code == 2
-    assert "the source shrank by more than 20 % since the largest backup of the last seven days (6 objects" in said
+    assert "shrank by more than 20 % since the largest backup of the seven days up to the last one (6 objects" in said
+
+
+def test_a_loss_that_nobody_looked_into_for_a_week_is_red_still(pair: Pair) -> None:
+    counted(pair, 12, 6)
+    counted(pair, 9, 5)
+    assert pair.run("precheck")[0] == 2
+    counted(pair, 4.9, 5)  # 6 were more than a week before this one
+    assert pair.run("precheck")[0] == 0
 
 
 def test_a_source_that_was_let_shrink_is_held_to_what_it_was_then(pair: Pair) -> None:

@@ -249,6 +249,64 @@ def test_a_source_that_shrank_is_not_recorded(site: Filed) -> None:
     assert len(site.records()) == 1
 
 
+def begun_again(site: Filed) -> None:
+    """Have a run that was good, and another one begun when all objects were written anew."""
+    filled(site, 50)
+    site.backup()
+    site.mc("rm", "--recursive", "--force", f"site/{site.name}")
+    filled(site, 50, 30)
+    site.since += 1
+    site.step("backup.py", "precheck")
+
+
+def test_a_source_that_is_emptied_while_it_is_copied_is_not_recorded(site: Filed) -> None:
+    begun_again(site)
+    site.mc("rm", "--recursive", "--force", f"site/{site.name}")
+    site.step("backup.py", "copy")
+    said = site.step("backup.py", "verify", code=2)
+    assert "shrank by more than 20 % since the largest backup of the seven days up to the last one (50 objects" in said
+    assert len(site.records()) == 1
+
+
+# Says of each object that is read what a server says that has it no more.
+GONE = """
+import objects
+def gone(self, bucket, key): raise objects.Refused(404, "{code}", "gone")
+objects.S3.open = gone
+"""
+
+
+@pytest.mark.parametrize(("code", "ends", "words"), [("NoSuchBucket", 2, "NoSuchBucket: gone"), ("", 1, "404: gone")])
+def test_a_bucket_that_goes_while_it_is_copied_is_not_taken_for_objects_that_went(
+    site: Filed, code: str, ends: int, words: str
+) -> None:
+    begun_again(site)
+    was = (site.scripts / "backup.py").read_text()
+    (site.scripts / "backup.py").write_text(GONE.format(code=code) + was)
+    assert words in site.step("backup.py", "copy", code=ends)
+    (site.scripts / "backup.py").write_text(GONE.format(code="NoSuchKey") + was)
+    site.step("backup.py", "copy")
+    assert "shrank by more than 20 %" in site.step("backup.py", "verify", code=2)
+    assert len(site.records()) == 1
+
+
+def noted(site: Filed, days_ago: float, objects: int) -> None:
+    """Write the record of a run of so many objects that began so many days ago."""
+    began = time.gmtime(time.time() - days_ago * 86400)
+    told = {"objects": objects, "bytes": 0, "mayShrink": 20, "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", began)}
+    (site.store / "records" / time.strftime("%Y%m%dT%H%M%SZ.json", began)).write_text(json.dumps(told))
+
+
+def test_a_loss_that_nobody_looked_into_for_a_week_is_refused_still(site: Filed) -> None:
+    filled(site, 4)
+    site.step("backup.py", "precheck")
+    noted(site, 12, 6)
+    noted(site, 9, 5)
+    assert "(6 objects" in site.step("backup.py", "precheck", code=2)
+    noted(site, 4.9, 5)  # 6 were more than a week before this one
+    site.step("backup.py", "precheck")
+
+
 def test_keys_that_are_wrong_are_told_at_once(site: Filed) -> None:
     site.put("one", "1\n")
     for more in ({"SOURCE_ACCESS_KEY": "nobody"}, {"SOURCE_SECRET_KEY": "wrong"}):

@@ -3,23 +3,33 @@
 # shellcheck shell=bash disable=SC2034,SC2154  # variables of who reads this, and for them
 records="_gen/backups/$NAME"
 
-# Sets stamp, of this backup's newest record, and recent, the keys below `_gen/backups` of that and of others of seven days,
-# the newest first; nothing when there is none, which is not the same as one that cannot be read. Where this backup has
-# none, recent is the newest of another name: it was called otherwise.
+# Sets stamp, of this backup's newest record, and recent, the keys below `_gen/backups` of that and of others of the seven days
+# up to it, the newest first: not up to now, or a loss that nobody looked into for a week would pass. Nothing when there is
+# none, which is not the same as one that cannot be read. Where this backup has none, recent is the newest of another name:
+# it was called otherwise.
 recent_records() {
-  local key one latest week newest='' other=''
-  stamp='' recent=() latest=$(soon) week=$(date -d "@$(($(date +%s) - 7 * 86400))" +%Y%m%dT%H%M%SZ)
+  local key one latest newest='' other='' own=()
+  stamp='' recent=() latest=$(soon)
   list "$target/_gen/backups/" "$WORK/records"
   while IFS=$tab read -r key _; do
     one=${key##*/} one=${one%.json}
     if [[ $key == _* || $one > $latest ]]; then continue
-    elif [[ ${key%/*} == "$NAME" ]]; then
-      [[ ! $stamp < $week ]] || recent=()
-      recent=("$key" "${recent[@]}") stamp=$one
+    elif [[ ${key%/*} == "$NAME" ]]; then own+=("$key") stamp=$one
     elif [[ $one > $other ]]; then other=$one newest=$key
     fi
   done <"$WORK/records"
-  [[ $stamp || ! $newest ]] || recent=("$newest")
+  if [[ $stamp ]]; then of_a_week "${own[@]}"; elif [[ $newest ]]; then recent=("$newest"); fi
+}
+
+of_a_week() {  # key..., the oldest first: sets recent
+  local number one week
+  week=$(date -d "${stamp:0:8} ${stamp:9:2}:${stamp:11:2}:${stamp:13:2} 7 days ago" +%Y%m%dT%H%M%SZ) \
+    || trouble "$target/$records holds what is not a record of ours: $stamp"
+  for ((number = $#; number > 0; number--)); do
+    one=${!number##*/}
+    [[ ! ${one%.json} < $week ]] || return 0
+    recent+=("${!number}")
+  done
 }
 
 shrunk() { (($1 * 100 < $2 * (100 - SHRINK_PERCENT))); }
@@ -48,8 +58,8 @@ guard() {  # reads objects and bytes, of the source; sets stamp
   say "the largest of ${#recent[@]} backups of the last days: $most_objects objects, $most_bytes bytes"
   [[ ! $newest =~ \"source\":\"([^\"]+)\" ]] || same_source "${BASH_REMATCH[1]}"
   if shrunk "$objects" "$most_objects" || shrunk "$bytes" "$most_bytes"; then
-    verdict "the source shrank by more than $SHRINK_PERCENT % since the largest backup of the last seven days" \
-      "($most_objects objects, $most_bytes bytes; now $objects and $bytes): look at it before it becomes the backup." \
+    verdict "the source shrank by more than $SHRINK_PERCENT % since the largest backup of the seven days up to the last" \
+      "one ($most_objects objects, $most_bytes bytes; now $objects and $bytes): look at it before it becomes the backup." \
       "If it is meant, submit this backup once with shrink-percent=100"
   fi
 }
