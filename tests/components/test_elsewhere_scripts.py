@@ -5,12 +5,13 @@ import json
 import socket
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from bucketpair import Pair, Trusted
-from minioserver import ROOT_USER, Server
+from minioserver import ROOT_USER, Server, program
 from test_drill_script import Site as Drill
 from test_restore_script import Site as Restore
 from test_restore_script import later
@@ -151,13 +152,31 @@ def test_a_snapshot_is_brought_there_and_an_older_one_does_not_replace_it(pair: 
     for stamp in ("20261120T000000Z", "20261121T000000Z"):
         snapshot(files, stamp)
     assert upload(pair, files).returncode == 0
+    stored = pair.folder / "said/stored"
+    of_the_21st = stored.read_text()
+    assert datetime.fromtimestamp(int(of_the_21st), UTC) == datetime(2026, 11, 21, tzinfo=UTC)
+    stored.unlink()
     (files / "20261121T000000Z.json").unlink()
     done = upload(pair, files)
     assert done.returncode == 0, done
+    assert stored.read_text() == of_the_21st  # what is there, and not what this node has
     assert "a newer one than 20261120T000000Z of node cp-1 is there" in done.stdout
     assert pair.mc("cat", f"target/{pair.copy}/etcd/snapshot") == "snapshot of 20261121T000000Z"
     assert pair.mc("cat", f"target/{pair.copy}/etcd/keys.age") == "keys of 20261121T000000Z"
     assert len(pair.records()) == 1
+
+
+def test_an_answer_that_is_none_lets_no_older_snapshot_replace_a_newer(pair: Pair) -> None:
+    files, tool = pair.folder / "files", pair.bin / "mc"
+    files.mkdir()
+    snapshot(files, "20261120T000000Z")
+    tool.unlink()
+    said = '{"status":"error","error":{"message":"Unable to stat","cause":{"message":"503 Service Unavailable"}}}'
+    breaking = f"case \"$*\" in *' stat '*) echo '{said}'; exit 1 ;; esac"
+    tool.write_text(f'#!{program("bash")}\n{breaking}\nexec {program("mc")} "$@"\n')
+    tool.chmod(0o755)
+    done = upload(pair, files)
+    assert (done.returncode, "cannot ask for target/" in done.stderr, "wrote" in done.stdout) == (1, True, False), done
 
 
 def test_a_snapshot_of_a_clock_that_was_ahead_keeps_no_other_away(pair: Pair) -> None:
@@ -194,7 +213,7 @@ def upload(pair: Pair, files: Path) -> "subprocess.CompletedProcess[str]":
     for each in ("upload.sh", "ready.sh", "client.sh"):
         (pair.folder / each).write_text(read_text(f"workflows/{each}"))
     told = {"FILES": str(files), "ENDING": ".db.age", "KEY": "etcd/snapshot", "FROM": "node cp-1", "LOOK": "there"}
-    env = pair.environment() | told | {"MAX_AGE": str(10**9)}
+    env = pair.environment() | told | {"MAX_AGE": str(10**9), "SAID": str(pair.folder / "said")}
     command = [str(pair.bin / "bash"), str(pair.folder / "upload.sh")]
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
 

@@ -154,9 +154,16 @@ def test_an_older_one_does_not_follow_a_newer(place: Place) -> None:
     for file in place.files.iterdir():
         file.unlink()
     place.take(900)
-    done = place.run()
+    done = place.run(SAID=str(place.folder / "said"))
     assert (done.returncode, "is there" in done.stdout) == (0, True)
     assert place.names() == {f"{newest}.dump", f"{newest}.json", "cluster"}
+    assert int((place.folder / "said/stored").read_text()) == place.now - 60  # and not what this node has
+
+
+def test_when_what_was_brought_was_taken_is_told(place: Place) -> None:
+    place.take(900)
+    assert place.run(SAID=str(place.folder / "said")).returncode == 0
+    assert int((place.folder / "said/stored").read_text()) == place.now - 900
 
 
 def test_another_cluster_has_a_folder_of_its_own(place: Place) -> None:

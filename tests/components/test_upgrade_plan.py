@@ -358,9 +358,12 @@ def test_no_node_is_cordoned_before_what_is_on_its_way_there_has_arrived(
     assert order == [*(f"placed {name}" for name in names), *(f"held {name}" for name in names)]
 
 
-def test_only_a_good_backup_tells_of_snapshots(script: ModuleType) -> None:
-    taken = {"outputs": {"parameters": [{"name": "taken", "value": "1700000000"}, {"name": "x", "value": "9"}]}}
-    status = {"phase": "Succeeded", "nodes": {"a": taken, "b": {"outputs": None}, "c": {}}}
+def test_only_a_good_backup_tells_of_snapshots_and_only_of_those_that_it_brought_away(script: ModuleType) -> None:
+    def said(name: str, value: str) -> dict[str, Any]:
+        return {"outputs": {"parameters": [{"name": name, "value": value}, {"name": "x", "value": "9"}]}}
+
+    brought, on_a_node = said("stored", "1700000000"), said("taken", "1700009999")
+    status = {"phase": "Succeeded", "nodes": {"a": brought, "look": on_a_node, "b": {"outputs": None}, "c": {}}}
     assert list(script.snapshots({"status": status})) == [1700000000]
     assert list(script.snapshots({"status": status | {"phase": "Failed"}})) == []
     assert list(script.snapshots({})) == []

@@ -107,8 +107,8 @@ def test_each_step_gets_every_variable_that_its_script_reads(ml50: Cluster) -> N
     data = scripts()["data"]
     shared = {"dump.sh": "database.sh", "restore.sh": "database.sh", "fetch.sh": "buckets.sh", "upload.sh": "client.sh"}
     shared |= {"drill.sh": "database.sh", "record.sh": "client.sh"}
-    # What the scripts set themselves, and what only one of several words of a script reads.
-    own = {"BASH_REMATCH", "BASH_SOURCE", "EPOCHREALTIME", "MC_CONFIG_DIR", "DUMP", "LEFT_OUT", "SNAPSHOT"}
+    # What the scripts set themselves, what only one of several words of a script reads, and what only etcd's asks for.
+    own = {"BASH_REMATCH", "BASH_SOURCE", "EPOCHREALTIME", "MC_CONFIG_DIR", "DUMP", "LEFT_OUT", "SNAPSHOT", "SAID"}
     for step in steps(ml50):
         script = step["container"]["command"][1].removeprefix("/scripts/")
         lines = (data[script] + (data[shared[script]] if shared[script] != "buckets.sh" else "")).splitlines()

@@ -20,7 +20,7 @@ from generator.model.storage import ObjectUser
 pytestmark = pytest.mark.real
 
 # All that the client image holds and the script may use.
-TOOLS = ("bash", "cut", "date", "sha256sum", "timeout")
+TOOLS = ("bash", "cut", "date", "mkdir", "sha256sum", "timeout")
 BUCKET, USER, PASSWORD = "etcd-backup", "writer", 'it"s\\a:pass/word@1'
 SNAPSHOT = f"target/{BUCKET}/etcd/snapshot.db.age"
 

@@ -195,8 +195,8 @@ class Site:
         """Let the newest snapshot of etcd have been taken so long ago, as the backup of that time tells it."""
         path = f"{RUNS}/backup-etcd-1"
         self.api.request("DELETE", path)
-        taken = {"name": "taken", "value": str(int(time.time() - minutes * 60))}
-        node = {"id": "a", "name": "a", "type": "Pod", "outputs": {"parameters": [taken]}}
+        stored = {"name": "stored", "value": str(int(time.time() - minutes * 60))}
+        node = {"id": "a", "name": "a", "type": "Pod", "outputs": {"parameters": [stored]}}
         run = {
             "apiVersion": "argoproj.io/v1alpha1",
             "kind": "Workflow",

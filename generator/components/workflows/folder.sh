@@ -41,13 +41,13 @@ digest() {  # file: not from this node's memory, but from the server's disk
   sha256sum <"$1" | cut -c 1-64
 }
 
-overtaken() {
+overtaken() {  # sets newer, to the newest there is
   local file one
   for file in "$folder"/*.json; do
     one=${file##*/} one=${one%.json}
-    [[ ! -f $file || ! $one > $stamp || $one > $latest ]] || return 0
+    [[ ! -f $file || ! $one > $stamp || $one > $latest ]] || newer=$one
   done
-  return 1
+  [[ $newer ]]
 }
 
 write_record() {  # file text

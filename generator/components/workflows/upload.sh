@@ -4,7 +4,8 @@
 #
 # Each file is `TIME$ENDING` with `TIME.json` about it, written last, which holds at least `taken` and `sha256`. The key in
 # the bucket is always the same: its former versions are the older ones, which the bucket keeps for its days. Where
-# `TIME.keys.age` lies beside it, that goes to `keys.age` beside the key.
+# `TIME.keys.age` lies beside it, that goes to `keys.age` beside the key. Who names a folder SAID
+# is told in its file `stored` when what is newest there was taken, in seconds since 1970.
 # Needs only what the client image holds: bash, coreutils and mc (no awk, grep, sed or jq).
 # Exit code 1: trouble that may pass, or not be there elsewhere. Exit code 2: a verdict.
 set -euo pipefail
@@ -34,6 +35,13 @@ field() { # name: its value in `text`
   printf '%s' "${BASH_REMATCH[1]}"
 }
 
+tell_stored() { # stamp
+  local to=${SAID-}
+  [[ $to ]] || return 0
+  mkdir -p "$to"
+  date -d "${1:0:8} ${1:9:2}:${1:11:2}:${1:13:2}" +%s >"$to/stored"
+}
+
 fresh() {
   local taken
   taken=$(date -d "$(field taken)" +%s) || trouble "$FILES/$stamp.json of $FROM has no time"
@@ -45,11 +53,20 @@ whole() {
 }
 
 # What is there may be newer, from elsewhere: an older one over it would be taken for the newest.
-overtaken() {
+overtaken() {  # sets newer, to the stamp of what is there
   local there
-  there=$(mc --json stat "$key" 2>/dev/null) || return 1
+  there=$(mc --json stat "$key" 2>&1) || absent "$there"
   [[ $there =~ \"[Xx]-[Aa]mz-[Mm]eta-[Tt]aken\":\"([0-9TZ]+)\" ]] || return 1
-  [[ ${BASH_REMATCH[1]} > $stamp && ! ${BASH_REMATCH[1]} > $latest ]]
+  newer=${BASH_REMATCH[1]}
+  [[ $newer > $stamp && ! $newer > $latest ]]
+}
+
+# Who may not list is refused where nothing is. No other answer says that nothing is there.
+absent() {  # what mc said
+  case $1 in
+    *NoSuchKey* | *'does not exist'* | *AccessDenied* | *'Access Denied'*) ;;
+    *) trouble "cannot ask for $key: ${1//$'\n'/ }" ;;
+  esac
 }
 
 # What nothing reads it without, where a node lays that beside it: as of etcd the certificates and keys of its time. First,
@@ -65,9 +82,13 @@ beside() {
 bring() { mc cp --attr "taken=$stamp" "$1" "$2" >/dev/null; }  # from to
 
 upload() {
-  local there
+  local there newer=''
   ready
-  if overtaken; then say "a newer one than $stamp of $FROM is there"; exit 0; fi
+  if overtaken; then
+    say "a newer one than $stamp of $FROM is there"
+    tell_stored "$newer"
+    exit 0
+  fi
   beside
   bring "$FILES/$stamp$ENDING" "$key" || trouble "the copy is not whole"
   there=$(digest "$key") || trouble "cannot read $key back"
@@ -85,3 +106,4 @@ fresh
 whole
 upload
 write_record "$records/$stamp.json" "$text"
+tell_stored "$stamp"

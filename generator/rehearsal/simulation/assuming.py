@@ -121,8 +121,8 @@ def registered(twin: RunningCluster, node: str, names: list[str]) -> Manifest:
 def snapshot(backup: Manifest) -> Manifest:
     """Return a run that has brought a snapshot of etcd away a minute ago; `backup` says which runs do."""
     name, _, value = str(backup["runs"]).partition("=")
-    taken = {"name": "taken", "value": str(int(datetime.now(UTC).timestamp()) - 60)}
-    node = {"id": "a", "name": "a", "type": "Pod", "outputs": {"parameters": [taken]}}
+    stored = {"name": "stored", "value": str(int(datetime.now(UTC).timestamp()) - 60)}
+    node = {"id": "a", "name": "a", "type": "Pod", "outputs": {"parameters": [stored]}}
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Workflow",
