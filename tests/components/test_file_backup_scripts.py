@@ -338,6 +338,7 @@ def test_a_bucket_of_others_is_not_written_to(site: Filed) -> None:
     site.put("stranger", "1\n", f"{site.name}-restored-1")
     assert "holds what is not of this backup, as stranger" in site.restore(code=2)
     assert "is the live bucket" in site.restore(code=2, INTO=site.name)
+    assert "InvalidBucketName" in site.restore(code=2, INTO="Not_a_name")
     assert "are left: remove a bucket" in site.restore(code=2, INTO=f"{site.name}-restored-2", ROOM="1")
 
 

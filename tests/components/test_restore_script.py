@@ -1,6 +1,7 @@
 """The restore script against two real MinIO servers: what it brings back, and that nothing wrong passes."""
 
 import hashlib
+import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bucketpair import Pair, Source, Trusted, await_ready
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
 
 from generator.components.minio.settings import READ, READ_BUCKET
 
@@ -359,6 +360,54 @@ def test_a_switch_without_the_owner_s_keys_ends_before_anything_is_copied(site: 
     assert f"there are no keys of the owner of {site.name}: copy their Secret here" in said
     site.switch = "none"
     assert site.phase("precheck", LIVE_ACCESS_KEY="")[0] == 0
+
+
+def saying(site: Site, doing: str, said: str) -> None:
+    """Have the client answer so whatever it is told that has these words in it."""
+    tool = site.bin / "mc"
+    tool.unlink()
+    answer = f"case \"$*\" in *'{doing}'*) printf '%s\\n' '{said}'; exit 1 ;; esac"
+    tool.write_text(f'#!{program("bash")}\n{answer}\nexec {program("mc")} "$@"\n')
+    tool.chmod(0o755)
+
+
+def refusal(message: str, code: str = "") -> str:
+    """Return what the client says of a refusal."""
+    cause = {"message": message, "error": {"Code": code}}
+    said = {"status": "error", "error": {"message": "Unable to make bucket", "cause": cause}}
+    return json.dumps(said, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    ("said", "ends", "words"),
+    [
+        (refusal("503 Service Unavailable"), 1, "cannot make the bucket"),
+        (refusal("you own it", "BucketAlreadyOwnedByYou"), 1, "you own it"),  # it could not be listed for a moment
+        (refusal("another one has it", "BucketAlreadyExists"), 2, "another one has it"),
+        (refusal("no more than 1000", "TooManyBuckets"), 2, "no more than 1000"),
+        (refusal("Bucket quota exceeded", "QuotaExceeded"), 2, "there is no room where it goes"),
+        (refusal("Access Denied.", "AccessDenied"), 2, "may not make the bucket"),
+    ],
+)
+def test_only_what_stays_so_is_a_verdict_of_a_bucket_that_cannot_be_made(
+    site: Site, said: str, ends: int, words: str
+) -> None:
+    saying(site, " mb ", said)
+    code, told = site.phase("precheck")
+    assert (code, words in told) == (ends, True), told
+
+
+def test_a_bucket_that_cannot_be_listed_for_a_moment_is_looked_at_again(site: Site) -> None:
+    site.mc("mb", f"source/{site.into}")
+    saying(site, f" ls restored/{site.into}", refusal("503 Service Unavailable"))
+    assert site.phase("precheck")[0] == 1
+    saying(site, "nothing", "")
+    assert site.phase("precheck")[0] == 0
+
+
+def test_a_name_that_no_bucket_can_have_is_a_verdict(site: Site) -> None:
+    code, said = site.phase("precheck", INTO="Not_a_name")
+    assert (code, "cannot make the bucket Not_a_name" in said) == (2, True), said
 
 
 def test_rights_to_read_the_backup_and_to_make_buckets_are_enough(site: Site) -> None:

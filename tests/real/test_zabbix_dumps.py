@@ -399,6 +399,13 @@ def test_a_restore_may_be_killed_and_run_again(place: Place, program: str, turn:
     place.sql("drop database zabbix_restored", "postgres")
 
 
+def test_a_server_that_is_away_for_a_moment_is_no_verdict(place: Place) -> None:
+    place.at_hand(place.dumped()[0])
+    for step in ("restore", "switch", "undo"):
+        done = place.run("restore.sh", step, PGHOST=str(place.folder / "nowhere"))
+        assert done.returncode == 1, done.stdout + done.stderr
+
+
 def test_a_volume_without_room_for_a_second_database_is_left_alone(place: Place) -> None:
     place.at_hand(place.dumped()[0])
     df = place.folder / "room/df"

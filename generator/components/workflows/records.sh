@@ -9,11 +9,15 @@ md5='^[0-9a-f]{32}$'
 reach() {  # place whose
   local said
   said=$(timeout "$READY_SECONDS" mc --json ls "$1" 2>&1) && return
-  case $said in
+  ! denied "$said" || verdict "the keys of $2 are not accepted, or may not read: look at its Secret. ${said//$'\n'/ }"
+  trouble "$1 does not answer: ${said//$'\n'/ }"
+}
+
+denied() {  # what mc said: whether keys are wrong, or may not
+  case $1 in
     *'Access Key Id you provided does not exist'* | *'signature we calculated does not match'* | *'Access Denied'* | \
-      *InvalidAccessKeyId* | *SignatureDoesNotMatch* | *AccessDenied* | *UserSuspended*)
-      verdict "the keys of $2 are not accepted, or may not read: look at its Secret. ${said//$'\n'/ }" ;;
-    *) trouble "$1 does not answer: ${said//$'\n'/ }" ;;
+      *InvalidAccessKeyId* | *SignatureDoesNotMatch* | *AccessDenied* | *UserSuspended*) ;;
+    *) return 1 ;;
   esac
 }
 

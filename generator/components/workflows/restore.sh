@@ -134,13 +134,22 @@ room() {
 # The new bucket may hold a part of just this backup, from a run that was stopped.
 place() {
   if ! mc --json ls "$restored" >"$WORK/said" 2>&1; then
-    mc --json mb "$restored" >"$WORK/said" 2>&1 || verdict "cannot make the bucket $INTO: $(<"$WORK/said")"
+    mc --json mb "$restored" >"$WORK/said" 2>&1 || unmade "$(<"$WORK/said")"
     say "made the bucket $INTO"
   fi
   sort_out "$restored"
   join -t "$tab" -v 2 "$WORK/wanted" "$WORK/there" >"$WORK/foreign"
   (($(lines "$WORK/foreign") + $(lines "$WORK/differing") == 0)) \
     || verdict "$INTO holds what is not of this backup: name another bucket for it"
+}
+
+# Only what stays so is final: that it cannot be listed, or made just now, is no more than trouble. A name that no bucket
+# can have mc refuses by itself, without a code.
+never='"Code": ?"(InvalidBucketName|BucketAlreadyExists|TooManyBuckets)"|"message": ?"Bucket name c(ontains|annot)'
+unmade() {  # what mc said
+  ! denied "$1" || verdict "the keys of the restore may not make the bucket $INTO: look at its Secret. ${1//$'\n'/ }"
+  [[ ! $1 =~ $never ]] || verdict "cannot make the bucket $INTO: ${1//$'\n'/ }"
+  refused "cannot make the bucket $INTO" "$WORK/said"
 }
 
 copy() {

@@ -10,8 +10,10 @@ tab=$'\t'
 # shellcheck source=SCRIPTDIR/../workflows/client.sh
 source "${BASH_SOURCE[0]%/*}/client.sh"
 
+# psql ends with 2 where the server is away, which would be taken for a verdict.
 sql() { # database, words of psql: reads statements, and prints rows with tabs
-  psql --no-psqlrc --no-align --tuples-only --quiet --field-separator="$tab" --set=ON_ERROR_STOP=1 --dbname="$1" "${@:2}"
+  psql --no-psqlrc --no-align --tuples-only --quiet --field-separator="$tab" --set=ON_ERROR_STOP=1 --dbname="$1" "${@:2}" \
+    || return 1
 }
 
 # A statement of which psql makes others and runs them: for each table its name as dumps spell it, and its rows.

@@ -13,7 +13,10 @@ new=${DATABASE}_restored
 outside=postgres
 
 there() { # database
-  [[ $(sql "$outside" <<<"select count(*) from pg_database where datname = '$1'") == 1 ]]
+  local count
+  count=$(sql "$outside" <<<"select count(*) from pg_database where datname = '$1'") \
+    || trouble "cannot ask the server which databases it has"
+  ((count == 1))
 }
 
 word_on() { # database: what `restore`, `switch` or `undo` wrote on it
