@@ -70,11 +70,14 @@ def _of_bucket(cluster: Cluster, logs: Logs, room: int | None) -> Iterator[Rule]
         "sum(increase(loki_ingester_chunks_flush_failures_total[15m])) > 0",
         "15m",
     )
+    # 0 until a process has deleted for the first time, which for all but one of them never comes. Of a day, so that a
+    # restart forgets nothing.
+    deleted = "loki_compactor_apply_retention_last_successful_run_timestamp_seconds"
     yield alert(
         "LogsKeptTooLong",
         "warning",
         f"No logs older than {logs.keep_days} days were deleted since yesterday: the bucket fills",
-        "time() - max(loki_compactor_apply_retention_last_successful_run_timestamp_seconds > 0) > 86400",
+        f"time() - max(max_over_time({deleted}[1d])) > 86400",
         "1h",
     )
     if room:
