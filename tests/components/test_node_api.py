@@ -1,6 +1,7 @@
 """How the steps of operations on nodes ask an API server that is away for a while, and how they end."""
 
 import http.server
+import json
 import socketserver
 import ssl
 import threading
@@ -34,7 +35,7 @@ def _scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class Server:
     """An API server that gives these answers in turn, and the last one from then on; `None` ends the connection."""
 
-    def __init__(self, *answers: int | None) -> None:
+    def __init__(self, *answers: int | None, said: str = "words", **headers: str) -> None:
         self.answers, self.asked = [*answers], 0
         outer = self
 
@@ -46,8 +47,12 @@ class Server:
                     self.close_connection = True
                     return
                 self.send_response(code)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
                 self.end_headers()
-                self.wfile.write(b'{"message": "words"}')
+                self.wfile.write(json.dumps({"message": said}).encode())
+
+            do_POST = do_GET  # noqa: N815
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -74,7 +79,7 @@ class Server:
         return made
 
 
-@pytest.mark.parametrize("away", [None, 503, 502])
+@pytest.mark.parametrize("away", [None, 503, 502, 429])
 def test_a_server_that_is_away_for_a_moment_is_asked_again(tmp_path: Path, away: int | None) -> None:
     with Server(away, away, 200) as server:
         assert server.client(tmp_path).get("/version") == {"message": "words"}
@@ -89,9 +94,57 @@ def test_one_that_stays_away_is_trouble_that_may_pass(tmp_path: Path) -> None:
     assert server.asked > 2
 
 
+def test_one_that_wants_to_be_left_alone_is_for_so_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import api
+
+    slept: list[float] = []
+    monkeypatch.setattr(api.time, "sleep", slept.append)
+    monkeypatch.setattr(api, "AWAY", 60)
+    with Server(429, 429, 200, Retry_After="7") as server:
+        server.client(tmp_path).get("/version")
+    assert slept == [7, 7]
+    slept.clear()
+    monkeypatch.setattr(api, "AWAY", 1)
+    with Server(429, Retry_After="3600") as server, pytest.raises(api.Trouble, match="words"):
+        server.client(tmp_path).get("/version")
+    assert max(slept) <= 1
+
+
+POD = {"metadata": {"namespace": "team", "name": "one"}}
+BUDGET = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+def test_an_eviction_that_a_budget_forbids_is_not_taken_for_a_server_with_too_much_to_do(tmp_path: Path) -> None:
+    import api
+
+    with Server(429, said=BUDGET, Retry_After="10") as server, pytest.raises(api.Conflict, match="disruption budget"):
+        server.client(tmp_path).evict(POD)
+    assert server.asked == 1
+    with Server(429, 429, 200) as server:
+        server.client(tmp_path).evict(POD)
+    assert server.asked == 3
+
+
+def test_a_node_that_changes_all_the_time_is_not_asked_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    import api
+
+    slept: list[float] = []
+    monkeypatch.setattr(api.time, "sleep", slept.append)
+    made = api.Api.__new__(api.Api)
+    made.get = lambda _path: {"metadata": {"resourceVersion": "1"}}
+
+    def busy(_path: str, _change: Any) -> Any:
+        raise api.Conflict("words")
+
+    made.patch = busy
+    with pytest.raises(api.Trouble, match="changes all the time"):
+        api.change_node(made, "gpu-01", lambda _: {"spec": {}})
+    assert slept == [api.MOMENT] * 20
+
+
 @pytest.mark.parametrize(
     ("code", "error"),
-    [(500, "Trouble"), (401, "Trouble"), (403, "Verdict"), (422, "Verdict"), (409, "Conflict"), (429, "Conflict")],
+    [(500, "Trouble"), (401, "Trouble"), (403, "Verdict"), (422, "Verdict"), (409, "Conflict")],
 )
 def test_an_answer_is_taken_as_it_is(tmp_path: Path, code: int, error: str) -> None:
     import api
