@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from generator.build.objects import Built, Object
 from generator.build.workflow_pods import workflow_pods
+from generator.components import JOBS
 from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
 from generator.model.fields import dig, existing, mapping, sequence, walk
@@ -24,6 +25,8 @@ TEMPLATES: dict[str, Path] = {
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
 }
 GROUPS = {"v1", "apps/v1", "batch/v1"}
+OF_JOBS = {one.group for kinds in JOBS for one in kinds}
+"""API groups of jobs of operators: JobSet's ends as those of Kubernetes itself do."""
 
 
 class Pod(Struct, frozen=True, kw_only=True):
@@ -75,7 +78,7 @@ def pods_of(one: Object, built: Built) -> Iterator[Pod]:
     elif one.group == "argoproj.io" and one.kind in WORKFLOWS:
         for pod in workflow_pods(one, built):
             yield Pod(maker=one, metadata=pod.metadata, spec=pod.spec, places=pod.places)
-    elif "." in one.group and not one.group.endswith(".k8s.io"):
+    elif one.group in OF_JOBS or ("." in one.group and not one.group.endswith(".k8s.io")):
         for at in whole_templates(one.manifest):
             yield from templated(one, at)
 

@@ -5,19 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.objects import Built
-from generator.build.pods import Pod, containers, pods
+from generator.build.pods import GROUPS, Pod, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
-from generator.components.tenants.pods import GATE
 from generator.components.volcano import GANG, SCHEDULER
-from generator.model.fields import amount, dig, existing, mapping, sequence
+from generator.model.fields import amount, dig, existing, mapping
 from generator.model.finding import Finding, Path
-from generator.model.rule import rule
-from generator.rules.queues import asks_for_gpus, teams
+from generator.model.rule import rule, warning
+from generator.rules.queues import asks_for_gpus, held, teams
 
 KUBERNETES = "default-scheduler"
-JUDGED = {"Job", "CronJob", "Deployment", "StatefulSet", "Pod"}
-"""Kinds whose pods are judged as soon as they are applied; what operators make of theirs may say more."""
-
 JOBS: dict[str, Path] = {"Job": (), "CronJob": ("spec", "jobTemplate")}
 """Where jobs are."""
 
@@ -54,10 +50,10 @@ def brought(name: str, built: Built) -> bool:
     return any(word.search(text) for text in (*settings, *started))
 
 
-@rule("GEN-QUEUE-006", "a team's pod with GPUs is made by a job or a service")
+@warning("GEN-QUEUE-006", "a team's pod with GPUs is made by a job or a service")
 def not_bare(built: Built) -> Iterator[Finding]:
-    """Kueue holds and counts jobs and services as a whole. A pod by itself that asks for GPUs would start past the
-    queue: the API server refuses it in namespaces of teams, unless it has Kueue's gate.
+    """Kueue holds a pod by itself back and counts it, as it does with jobs. But nobody makes it again when it is
+    stopped: for another job that is more urgent, for a drain, with its node.
 
     Wrong:
         kind: Pod
@@ -67,9 +63,9 @@ def not_bare(built: Built) -> Iterator[Finding]:
         metadata: {name: debug, namespace: vision, labels: {kueue.x-k8s.io/queue-name: default}}
     """
     for pod in of_teams(built):
-        gates = [dig(each, "name") for each in sequence(pod.spec.get("schedulingGates"))]
-        if pod.maker.kind == "Pod" and asks_for_gpus(pod) and GATE not in gates:
-            message = f"a pod by itself asks for GPUs in the namespace of team {pod.namespace}, and is refused"
+        if pod.maker.kind == "Pod" and asks_for_gpus(pod):
+            message = f"a pod by itself asks for GPUs in the namespace of team {pod.namespace}: once it is stopped "
+            message += "nobody makes it again"
             yield pod.maker.finding(message, "kind", fix="make a Job of it: its pod template is this `spec`")
 
 
@@ -77,7 +73,8 @@ def not_bare(built: Built) -> Iterator[Finding]:
 def counted(built: Built) -> Iterator[Finding]:
     """Quotas count requests, of CPU and memory as well as of GPUs: a container without them would be counted as
     nothing, and one that may use more memory than it requests takes it from other teams. The API server refuses both in
-    namespaces of teams, in Jobs, Deployments and StatefulSets as in pods.
+    namespaces of teams: in Jobs, Deployments and StatefulSets at once, in jobs of operators when Kueue has let them in
+    and their operator makes the pods, so that they hold their quota with fewer pods than they want, or none.
 
     Wrong:
         resources: {limits: {nvidia.com/gpu: 8}}
@@ -141,6 +138,6 @@ def together(spec: dict[str, Any]) -> int:
 
 
 def of_teams(built: Built) -> Iterator[Pod]:
-    """Yield the pods in namespaces of a cluster's teams that are judged when they are applied."""
+    """Yield the pods of Kubernetes' own kinds and of jobs of operators in namespaces of a cluster's teams."""
     spaces = teams(built) if built.cluster else set()
-    return (pod for pod in pods(built) if pod.namespace in spaces and pod.maker.kind in JUDGED)
+    return (pod for pod in pods(built) if pod.namespace in spaces and (pod.maker.version in GROUPS or held(pod.maker)))

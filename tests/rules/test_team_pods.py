@@ -4,6 +4,7 @@ import pytest
 from manifests import container, found, manifest, ml50, reached, workload
 from msgspec import structs
 
+from generator.components import JOBS
 from generator.rules.team_pods import counted, in_gangs, not_bare, run_here
 
 TEAM = "vision"
@@ -49,11 +50,12 @@ def test_pods_with_gpus_are_told_by_another_rule() -> None:
     assert found(run_here, of_team(resources=GPUS, schedulerName="kube-batch"), cluster=ml50()) == []
 
 
-def test_a_pod_by_itself_has_no_gpus() -> None:
+def test_a_pod_by_itself_with_gpus_is_not_made_again() -> None:
     (problem,) = found(not_bare, of_team("Pod", GPUS, "v1"), cluster=ml50())
     assert reached(problem) == "Pod"
-    gated = of_team("Pod", GPUS, "v1", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
-    for fine in (of_team("Pod", ENOUGH, "v1"), of_team("Job", GPUS), gated):
+    # Kueue holds it and counts it (test_admission.py): it is taken.
+    assert problem.severity == "warning"
+    for fine in (of_team("Pod", ENOUGH, "v1"), of_team("Job", GPUS)):
         assert found(not_bare, fine, cluster=ml50()) == []
     assert found(not_bare, of_team("Pod", GPUS, "v1")) == []
 
@@ -89,8 +91,19 @@ def test_what_quotas_can_count_is_fine(resources: Any) -> None:
 
 def test_only_what_teams_run_is_counted() -> None:
     assert found(counted, workload(), cluster=ml50()) == []
-    assert found(counted, of_team("PyTorchJob", {"limits": {"cpu": 1}}, "kubeflow.org/v1"), cluster=ml50()) == []
     assert found(counted, of_team(resources={"limits": {"cpu": 1}})) == []
+    of_another_controller = of_team("Canary", {"limits": {"cpu": 1}}, "example.org/v1")
+    assert found(counted, of_another_controller, cluster=ml50()) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [(f"{one.group}/v1", one.kind) for kinds in JOBS for one in kinds] + [("apps/v1", "ReplicaSet")],
+)
+def test_pods_of_every_kind_of_job_are_counted(version: str, kind: str) -> None:
+    """The policies see them only when an operator makes them, and its job has its quota."""
+    (problem,) = found(counted, of_team(kind, {"limits": {"nvidia.com/gpu": 8}}, version), cluster=ml50())
+    assert reached(problem) == {"limits": {"nvidia.com/gpu": 8}}
 
 
 def gang(kind: str, said: str | None, resources: Any = None, **spec: Any) -> Any:
