@@ -5,12 +5,15 @@ and are in the catalogue themselves: so `compose` hands them those of the whole 
 module in the catalogue imports it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from generator.components.component import Manifest
 from generator.model.change import CHART, ChangeRule, Effect
+from generator.model.fields import dig
+from generator.model.finding import Path
 
 PODSET = "kueue.x-k8s.io/podset"
 """A label that Kueue writes on the pods of what it has let in."""
@@ -28,6 +31,19 @@ RUN_POLICY = {
     "object.spec.?runPolicy.?cleanPodPolicy.orValue('None') in ['Running', 'All']": CLEANED,
 }
 """What must hold of a job of Kubeflow's operators (MPI operator v0.8.2 and training operator v1.9: `default.go`)."""
+Broken: TypeAlias = Iterator[tuple[Path, str]]
+"""Where a manifest breaks what its kind demands, each with what to do."""
+
+
+def run_policy(job: Manifest) -> Broken:
+    """Yield where a job breaks `RUN_POLICY`."""
+    at = ("spec", "runPolicy")
+    if dig(job, *at, "schedulingPolicy") is not None:
+        yield (*at, "schedulingPolicy"), WHOLE
+    if str(dig(job, *at, "cleanPodPolicy")) not in {"Running", "All"}:
+        yield (*at, "cleanPodPolicy"), CLEANED
+
+
 OPERATORS_OWN = (
     f"leave the label {PODSET} and annotations that name a PodGroup or a Workload out of templates: Kueue and Volcano "
     "write them, and by them pods count as let in and as a gang"
@@ -62,8 +78,9 @@ class JobKind(Struct, frozen=True, kw_only=True):
     `places_itself`: its operator names Volcano as the scheduler where the pods name none (facts: scheduling 1.8).
     `templates` and `cluster_templates` are resources of its group that a job may be made from, in its namespace or for
     all: people who run jobs may see them. `demands` are CEL expressions that must hold of those that people make, each
-    with what to do where one does not. `counted` is what Kueue counted when it let one in: people may change it only
-    while Kueue holds the job back.
+    with what to do where one does not; `broken` says the same without a server, of all but what templates say, which
+    rules on pods tell. `counted` is what Kueue counted when it let one in: people may change it only while Kueue holds
+    the job back.
     """
 
     group: str
@@ -73,12 +90,20 @@ class JobKind(Struct, frozen=True, kw_only=True):
     templates: tuple[str, ...] = ()
     cluster_templates: tuple[str, ...] = ()
     demands: Mapping[str, str] = {}
+    broken: Callable[[Manifest], Broken] = lambda _: iter(())
     counted: str = "spec"
 
     @property
     def plural(self) -> str:
         """Its name in URLs and roles."""
         return f"{self.kind.lower()}s"
+
+
+def together(spec: Manifest) -> int:
+    """Return how many pods of a Job run at once."""
+    parallel = spec.get("parallelism", 1)
+    found = (parallel, spec.get("completions", parallel))
+    return min(each if isinstance(each, int) else 1 for each in found)
 
 
 Jobs: TypeAlias = tuple[tuple[JobKind, ...], ...]
@@ -92,7 +117,26 @@ SERVICES = (
 """Kubernetes' own that run until somebody stops them."""
 
 # Of the training operator, of which gen installs TFJobs alone: what installs a kind declares it in its `DEFINITION`.
-PYTORCH = (JobKind(group="kubeflow.org", kind="PyTorchJob", framework="kubeflow.org/pytorchjob", places_itself=True),)
+ELASTIC = "leave elasticPolicy out: quotas count a gang once, and it keeps its number of pods"
+
+
+def pytorch_broken(job: Manifest) -> Broken:
+    """Yield where a PyTorchJob breaks what its kind demands."""
+    if dig(job, "spec", "elasticPolicy") is not None:
+        yield ("spec", "elasticPolicy"), ELASTIC
+    yield from run_policy(job)
+
+
+PYTORCH = (
+    JobKind(
+        group="kubeflow.org",
+        kind="PyTorchJob",
+        framework="kubeflow.org/pytorchjob",
+        places_itself=True,
+        demands={"!object.spec.?elasticPolicy.hasValue()": ELASTIC, **RUN_POLICY},
+        broken=pytorch_broken,
+    ),
+)
 
 MPI_OPERATORS = {"kubeflow.org/v1": "training-operator", "kubeflow.org/v2beta1": "mpi-operator"}
 """Which operator brings which version of MPIJob, the newest last: in CRDs of one name (facts: scheduling 7)."""

@@ -4,11 +4,12 @@ from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, release_of, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
-from generator.components.jobs import OPERATORS_OWN, JobKind, operator_leaves, plain
+from generator.components.jobs import OPERATORS_OWN, Broken, JobKind, operator_leaves, plain, together
 from generator.components.operated import Api
 from generator.components.parts import NO_POD, apart, injected_ca, resources, webhooks_anew
 from generator.components.volcano import GANG
 from generator.model.cluster import Cluster
+from generator.model.fields import amount, dig, mapping, sequence, spots
 from generator.model.gpus import VENDOR
 
 VERSIONS = Versions(
@@ -41,16 +42,39 @@ ASKED: Manifest = {
     "spec": {"replicatedJobs": [{"name": "x", "template": {"spec": {"template": {"spec": NO_POD}}}}]},
 }
 """What its webhooks let pass, once they answer."""
-DEMANDS = {
-    f"{_GPU_JOBS}.map(job, job.?replicas.orValue(1)).sum() < 2":
+TEMPLATE = ("template", "spec")
+ONE_JOB = (
     "let one Job of the JobSet ask for GPUs, and give it as many pods as are needed (parallelism): the pods of two Jobs"
-    " do not start together",
-    f"{_GPU_JOBS}.all(job, {_PODS} < 2"
-    f" || job.template.?metadata.?annotations[?'{GANG}'].orValue('') == string({_PODS}))":
+    " do not start together"
+)
+ITS_GANG = (
     f"put the annotation {GANG} on the template of the Job that asks for GPUs (replicatedJobs[].template.metadata), "
-    "with the number of its pods (its parallelism) in quotes: without it a part of them starts and holds its GPUs",
+    "with the number of its pods (its parallelism) in quotes: without it a part of them starts and holds its GPUs"
+)
+DEMANDS = {
+    f"{_GPU_JOBS}.map(job, job.?replicas.orValue(1)).sum() < 2": ONE_JOB,
+    f"{_GPU_JOBS}.all(job, {_PODS} < 2"
+    f" || job.template.?metadata.?annotations[?'{GANG}'].orValue('') == string({_PODS}))": ITS_GANG,
     f"object.spec.replicatedJobs.all(job, ({_OURS}))": OPERATORS_OWN,
 }  # fmt: skip
+
+
+def broken(job: Manifest) -> Broken:
+    """Yield where a JobSet breaks them."""
+    jobs = [*enumerate(sequence(dig(job, "spec", "replicatedJobs")))]
+    gangs = [(index, one) for index, one in jobs if _asks_for_gpus(mapping(dig(one, *TEMPLATE, *TEMPLATE)))]
+    if sum(amount(mapping(one).get("replicas", 1)) or 0 for _, one in gangs) > 1000:  # in thousandths
+        yield ("spec", "replicatedJobs"), ONE_JOB
+    for index, one in gangs:
+        count = together(mapping(dig(one, *TEMPLATE)))
+        if count > 1 and dig(one, "template", "metadata", "annotations", GANG) != str(count):
+            yield ("spec", "replicatedJobs", index, "template", "metadata", "annotations", GANG), ITS_GANG
+
+
+def _asks_for_gpus(pod: Manifest) -> bool:
+    """Tell whether a pod asks for GPUs or parts of them."""
+    limits = (spots(pod, f"{key}.*.resources.limits") for key in ("containers", "initContainers"))
+    return any(str(name).startswith(VENDOR) for found in limits for _, each in found for name in mapping(each))
 
 
 def jobset(cluster: Cluster) -> Component:
@@ -142,7 +166,11 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *WEBHOOKS, *CLUSTER_ROLES),
     apis=(Api(group="jobset.x-k8s.io"),),
-    jobs=(JobKind(group="jobset.x-k8s.io", kind="JobSet", framework="jobset.x-k8s.io/jobset", demands=DEMANDS),),
+    jobs=(
+        JobKind(
+            group="jobset.x-k8s.io", kind="JobSet", framework="jobset.x-k8s.io/jobset", demands=DEMANDS, broken=broken
+        ),
+    ),
     changes=lambda: (operator_leaves("GEN-CHG-630", "jobset", "jobsets"),),
     shown_by=Evidence(images=("/jobset/jobset",)),
     notes="Comes with Kubeflow Trainer, whose jobs are JobSets. Pods of one JobSet are a gang where its one group of "

@@ -6,11 +6,12 @@ from generator.components.closed import DNS, Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
-from generator.components.jobs import OPERATORS_OWN, JobKind, operator_leaves, plain
+from generator.components.jobs import OPERATORS_OWN, Broken, JobKind, operator_leaves, plain
 from generator.components.operated import OWN, Api, Made, MadePods, OperatedKind, name_of
 from generator.components.parts import apart, resources, tcp
 from generator.components.volcano import SCHEDULER
 from generator.model.cluster import Cluster
+from generator.model.fields import amount, dig, mapping, sequence
 
 # Kueue 0.17 to 0.19 are built with the API of 1.6, which 1.7 only adds to (facts: scheduling 0).
 VERSIONS = Versions(
@@ -55,41 +56,95 @@ SUBMITTER = (
 )
 
 
+ONE_NUMBER = (
+    "give each group of workers one number as replicas, minReplicas and maxReplicas, and leave "
+    "enableInTreeAutoscaling out: quotas count a gang once, and it keeps its number of pods"
+)
+NO_INGRESS = "leave enableIngress out: an Ingress is not a team's to make, and the dashboard asks nobody who he is"
+NO_POLICY = "leave networkPolicy out: what it opens adds to what the team's own policies open"
+OF_VOLCANO = ["ray.io/priority-class-name", "volcano.sh/queue-name"]
+NO_LABELS = "leave labels out by which Volcano would take another priority or queue than Kueue's"
+NO_SELECTOR = "leave clusterSelector out: Kueue could not stop the job, nor count it"
+SOON = (
+    f"leave deletionStrategy out, and say ttlSecondsAfterFinished of {LONGEST} at most: Kueue gives the quota out "
+    "again when the job ends, and its cluster would run on"
+)
+ONE_CLUSTER = "say upgradeStrategy: {type: None}: a second cluster beside the first one would run on the same quota"
+
+
 def cluster_demands(at: str) -> dict[str, str]:
     """Return what must hold of a Ray cluster at this place. Kueue counts `replicas` once, and KubeRay makes as many
     pods as `minReplicas` says, or its autoscaler (Kueue v0.18.3: `raycluster/common.go`; KubeRay v1.7.0: `utils`).
     """
     groups = f"{at}.?workerGroupSpecs.orValue([])"
     same = "g.?replicas.orValue(0) == g.?minReplicas.orValue(0) && g.?replicas.orValue(0) == g.?maxReplicas.orValue(0)"
-    labels = ["ray.io/priority-class-name", "volcano.sh/queue-name"]
     return {
-        f"!{at}.?enableInTreeAutoscaling.orValue(false) && {groups}.all(g, {same})":
-        "give each group of workers one number as replicas, minReplicas and maxReplicas, and leave "
-        "enableInTreeAutoscaling out: quotas count a gang once, and it keeps its number of pods",
-        f"!{at}.?headGroupSpec.?enableIngress.orValue(false)":
-        "leave enableIngress out: an Ingress is not a team's to make, and the dashboard asks nobody who he is",
-        f"!{at}.?networkPolicy.hasValue()":
-        "leave networkPolicy out: what it opens adds to what the team's own policies open",
-        f"!object.metadata.?labels.orValue({{}}).exists(key, key in {labels})":
-        "leave labels out by which Volcano would take another priority or queue than Kueue's",
+        f"!{at}.?enableInTreeAutoscaling.orValue(false) && {groups}.all(g, {same})": ONE_NUMBER,
+        f"!{at}.?headGroupSpec.?enableIngress.orValue(false)": NO_INGRESS,
+        f"!{at}.?networkPolicy.hasValue()": NO_POLICY,
+        f"!object.metadata.?labels.orValue({{}}).exists(key, key in {OF_VOLCANO})": NO_LABELS,
         f"{plain(f'{at}.?headGroupSpec.?template')} && {groups}.all(g, {plain('g.template')})": OPERATORS_OWN,
     }  # fmt: skip
 
 
 JOB_DEMANDS = {
     SUBMITTED: SUBMITTER,
-    "object.spec.?clusterSelector.orValue({}).size() == 0":
-    "leave clusterSelector out: Kueue could not stop the job, nor count it",
-    f"object.spec.?ttlSecondsAfterFinished.orValue(0) <= {LONGEST} && !object.spec.?deletionStrategy.hasValue()":
-    f"leave deletionStrategy out, and say ttlSecondsAfterFinished of {LONGEST} at most: Kueue gives the quota out "
-    "again when the job ends, and its cluster would run on",
+    "object.spec.?clusterSelector.orValue({}).size() == 0": NO_SELECTOR,
+    f"object.spec.?ttlSecondsAfterFinished.orValue(0) <= {LONGEST} && !object.spec.?deletionStrategy.hasValue()": SOON,
     **cluster_demands("object.spec.?rayClusterSpec"),
 }  # fmt: skip
 SERVICE_DEMANDS = {
-    "object.spec.?upgradeStrategy.?type.orValue('') == 'None'":
-    "say upgradeStrategy: {type: None}: a second cluster beside the first one would run on the same quota",
+    "object.spec.?upgradeStrategy.?type.orValue('') == 'None'": ONE_CLUSTER,
     **cluster_demands("object.spec.?rayClusterConfig"),
 }  # fmt: skip
+
+
+def cluster_broken(job: Manifest, *at: str) -> Broken:
+    """Yield where the Ray cluster at this place breaks `cluster_demands`."""
+    if dig(job, *at, "enableInTreeAutoscaling") is True:
+        yield (*at, "enableInTreeAutoscaling"), ONE_NUMBER
+    for index, group in enumerate(sequence(dig(job, *at, "workerGroupSpecs"))):
+        counts = [mapping(group).get(key, 0) for key in ("replicas", "minReplicas")]
+        # Without a word a group may have as many as there is room for.
+        if [mapping(group).get("maxReplicas")] * 2 != counts:
+            yield (*at, "workerGroupSpecs", index), ONE_NUMBER
+    if dig(job, *at, "headGroupSpec", "enableIngress") is True:
+        yield (*at, "headGroupSpec", "enableIngress"), NO_INGRESS
+    if dig(job, *at, "networkPolicy") is not None:
+        yield (*at, "networkPolicy"), NO_POLICY
+    for label in OF_VOLCANO:
+        if dig(job, "metadata", "labels", label) is not None:
+            yield ("metadata", "labels", label), NO_LABELS
+
+
+def job_broken(job: Manifest) -> Broken:
+    """Yield where a RayJob breaks `JOB_DEMANDS`."""
+    mode = dig(job, "spec", "submissionMode") or "K8sJobMode"
+    submitter = sequence(dig(job, "spec", "submitterPodTemplate", "spec", "containers"))
+    fine = mode == "K8sJobMode" and submitter and all(exact(dig(one, "resources")) for one in submitter)
+    if mode != "HTTPMode" and not fine:
+        yield ("spec", "submitterPodTemplate"), SUBMITTER
+    if dig(job, "spec", "clusterSelector"):
+        yield ("spec", "clusterSelector"), NO_SELECTOR
+    if (amount(dig(job, "spec", "ttlSecondsAfterFinished")) or 0) > LONGEST * 1000:  # in thousandths
+        yield ("spec", "ttlSecondsAfterFinished"), SOON
+    if dig(job, "spec", "deletionStrategy") is not None:
+        yield ("spec", "deletionStrategy"), SOON
+    yield from cluster_broken(job, "spec", "rayClusterSpec")
+
+
+def exact(resources: object) -> bool:
+    """Tell whether a container says CPU, and one amount of memory as request and limit."""
+    limits, requests = mapping(dig(resources, "limits")), mapping(dig(resources, "requests"))
+    memory = limits.get("memory")
+    return memory is not None and requests.get("memory", memory) == memory and "cpu" in {**limits, **requests}
+
+
+def service_broken(service: Manifest) -> Broken:
+    """Yield where a RayService breaks `SERVICE_DEMANDS`."""
+    if dig(service, "spec", "upgradeStrategy", "type") != "None":
+        yield ("spec", "upgradeStrategy", "type"), ONE_CLUSTER
+    yield from cluster_broken(service, "spec", "rayClusterConfig")
 
 
 def kuberay(cluster: Cluster) -> Component:
@@ -168,6 +223,7 @@ DEFINITION = Definition(
             framework=f"{GROUP}/rayjob",
             places_itself=True,
             demands=JOB_DEMANDS,
+            broken=job_broken,
         ),
         JobKind(
             group=GROUP,
@@ -175,6 +231,7 @@ DEFINITION = Definition(
             framework=f"{GROUP}/raycluster",
             places_itself=True,
             demands=cluster_demands("object.spec"),
+            broken=lambda job: cluster_broken(job, "spec"),
         ),
         JobKind(
             group=GROUP,
@@ -182,6 +239,7 @@ DEFINITION = Definition(
             framework=f"{GROUP}/rayservice",
             places_itself=True,
             demands=SERVICE_DEMANDS,
+            broken=service_broken,
             counted="spec.?rayClusterConfig",  # what it serves may change as it runs
         ),
     ),

@@ -4,12 +4,13 @@ from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
-from generator.components.jobs import OPERATORS_OWN, RUN_POLICY, JobKind, operator_leaves, plain
+from generator.components.jobs import OPERATORS_OWN, RUN_POLICY, Broken, JobKind, operator_leaves, plain, run_policy
 from generator.components.operated import Api
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources
 from generator.components.static import read_folder
 from generator.components.volcano import SCHEDULER
 from generator.model.cluster import Cluster
+from generator.model.fields import dig
 
 VERSIONS = Versions(
     "mpi-operator",
@@ -32,12 +33,22 @@ JOB_LABEL = "training.kubeflow.org/job-name"
 """On each pod of an MPIJob; its value is the job's name."""
 KEYS = "/ssh"
 """Where jobs of ours have the operator mount the keys that it makes for each."""
+AT_STARTUP = (
+    "leave launcherCreationPolicy out: the gang counts the launcher, which would wait for workers that wait for it"
+)
 DEMANDS = {
     "object.spec.?launcherCreationPolicy.orValue('AtStartup') == 'AtStartup'":
-    "leave launcherCreationPolicy out: the gang counts the launcher, which would wait for workers that wait for it",
+    AT_STARTUP,
     f"object.spec.mpiReplicaSpecs.all(name, {plain('object.spec.mpiReplicaSpecs[name].template')})": OPERATORS_OWN,
     **RUN_POLICY,
 }  # fmt: skip
+
+
+def broken(job: Manifest) -> Broken:
+    """Yield where a job breaks them."""
+    if str(dig(job, "spec", "launcherCreationPolicy") or "AtStartup") != "AtStartup":
+        yield ("spec", "launcherCreationPolicy"), AT_STARTUP
+    yield from run_policy(job)
 
 
 def mpi_operator(cluster: Cluster) -> Component:
@@ -113,7 +124,16 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group=GROUP, kinds=("MPIJob",), title="kubeflow.org of MPI"),),
-    jobs=(JobKind(group=GROUP, kind="MPIJob", framework="kubeflow.org/mpijob", places_itself=True, demands=DEMANDS),),
+    jobs=(
+        JobKind(
+            group=GROUP,
+            kind="MPIJob",
+            framework="kubeflow.org/mpijob",
+            places_itself=True,
+            demands=DEMANDS,
+            broken=broken,
+        ),
+    ),
     changes=lambda: (operator_leaves("GEN-CHG-633", "mpi-operator", "mpijobs"),),
     shown_by=Evidence(images=("/mpi-operator",)),
     notes="From upstream's manifest at a tag. The older training operator brings an MPIJob of its own under the same "

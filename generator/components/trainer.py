@@ -6,7 +6,7 @@ from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
-from generator.components.jobs import JobKind, operator_leaves
+from generator.components.jobs import Broken, JobKind, operator_leaves
 from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import apart, injected_ca, resources, webhooks_anew
 from generator.model.cluster import Cluster
@@ -36,11 +36,20 @@ ASKED: Manifest = {
     "spec": {"runtimeRef": {"name": "asked"}},
 }
 """What its webhooks judge, once they answer."""
+CLUSTER_RUNTIME = "ClusterTrainingRuntime"
+IMAGE = "name an image as spec.trainer.image: the cluster's runtimes have none"
 DEMANDS = {
-    "object.spec.runtimeRef.?kind.orValue('ClusterTrainingRuntime') != 'ClusterTrainingRuntime'"
+    f"object.spec.runtimeRef.?kind.orValue('{CLUSTER_RUNTIME}') != '{CLUSTER_RUNTIME}'"
     " || object.spec.?trainer.?image.hasValue()":
-    "name an image as spec.trainer.image: the cluster's runtimes have none",
+    IMAGE,
 }  # fmt: skip
+
+
+def broken(job: Manifest) -> Broken:
+    """Yield where a job breaks them."""
+    runtime = str(dig(job, "spec", "runtimeRef", "kind") or CLUSTER_RUNTIME)
+    if runtime == CLUSTER_RUNTIME and dig(job, "spec", "trainer", "image") is None:
+        yield ("spec", "trainer", "image"), IMAGE
 
 
 def trainer(cluster: Cluster) -> Component:
@@ -133,7 +142,7 @@ def runtime(manifest: Manifest) -> Iterator[Named]:
     if dig(manifest, "spec", "runtimeRef", "kind") == "TrainingRuntime":
         yield Named(at, "TrainingRuntime", dig(manifest, *at), OWN)
     else:
-        yield Named(at, "ClusterTrainingRuntime", dig(manifest, *at))
+        yield Named(at, CLUSTER_RUNTIME, dig(manifest, *at))
 
 
 DEFINITION = Definition(
@@ -161,6 +170,7 @@ DEFINITION = Definition(
             templates=("trainingruntimes",),
             cluster_templates=("clustertrainingruntimes",),
             demands=DEMANDS,
+            broken=broken,
         ),
     ),
     changes=lambda: (operator_leaves("GEN-CHG-631", "trainer", "trainjobs"),),

@@ -4,7 +4,7 @@ from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS
 from generator.components.component import Component, Ignore, Manifest, Namespace, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
-from generator.components.jobs import OPERATORS_OWN, RUN_POLICY, JobKind, operator_leaves, plain
+from generator.components.jobs import OPERATORS_OWN, RUN_POLICY, JobKind, operator_leaves, plain, run_policy
 from generator.components.operated import Api
 from generator.components.parts import NO_POD, UNPRIVILEGED, injected_ca, pod_security, resources, webhooks_anew
 from generator.components.volcano import SCHEDULER
@@ -169,7 +169,16 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, WEBHOOKS[1], *CLUSTER_ROLES),
     apis=(Api(group=GROUP, kinds=("TFJob",), title="kubeflow.org of TensorFlow"),),
-    jobs=(JobKind(group=GROUP, kind="TFJob", framework="kubeflow.org/tfjob", places_itself=True, demands=DEMANDS),),
+    jobs=(
+        JobKind(
+            group=GROUP,
+            kind="TFJob",
+            framework="kubeflow.org/tfjob",
+            places_itself=True,
+            demands=DEMANDS,
+            broken=run_policy,
+        ),
+    ),
     changes=lambda: (operator_leaves("GEN-CHG-634", "training-operator", "tfjobs"),),
     shown_by=Evidence(images=("/training-v1/training-operator", "kubeflow/training-operator")),
     notes="TFJobs alone, for TensorFlow's MultiWorkerMirroredStrategy: PyTorch and JAX are Trainer's, MPI has an "

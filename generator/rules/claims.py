@@ -8,9 +8,11 @@ from generator.build.pods import pods
 from generator.components import CATALOGUE
 from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Manifest
-from generator.model.fields import existing, mapping, sequence, spots
+from generator.model.fields import amount, dig, existing, mapping, sequence, spots
 from generator.model.finding import Finding, Path
+from generator.model.quantity import Quantity
 from generator.model.rule import rule
+from generator.model.teams import Team
 from generator.rules.mentions import Reference
 from generator.rules.providers import UnseenObjects
 
@@ -72,6 +74,35 @@ def mountable(built: Built) -> Iterator[Finding]:
             message = f"asks for {MANY}, and only one node at a time mounts a volume of {told}"
             fix = f"storageClassName: {' or '.join(sorted(fitting))}" if fitting else "accessModes: [ReadWriteOnce]"
             yield one.finding(message, "storageClassName" if named else "accessModes", fix=fix)
+
+
+@rule("GEN-VOL-003", "a team's claim is within its quota")
+def within_quota(built: Built) -> Iterator[Finding]:
+    """The cluster file bounds what a team may claim, in all (`storage`) and of a class (`storageClasses`). A claim that
+    is larger by itself is refused, whatever else there is.
+
+    Wrong:
+        # storage: 2Ti
+        spec: {resources: {requests: {storage: 5Ti}}}
+    Right:
+        # storage: 2Ti
+        spec: {resources: {requests: {storage: 500Gi}}}
+    """
+    teams = {team.name: team for team in built.cluster.teams} if built.cluster else {}
+    for one in claims(built):
+        team = teams.get(one.object.namespace)
+        most = bound(team, str(one.spec.get("storageClassName") or default(classes_of(built)))) if team else None
+        size = dig(one.spec, "resources", "requests", "storage")
+        if team and most and (amount(size) or 0) > (amount(str(most)) or 0):
+            message = f"claims {size}, and the quota of team {team.name} is {most}"
+            at = (*one.at, "resources", "requests", "storage")
+            yield one.object.finding(message, *at, fix=f"storage: {most} or less, or ask for more quota")
+
+
+def bound(team: Team, name: str) -> Quantity | None:
+    """Return the most that a team may claim of a class; None where nothing bounds it."""
+    bounds = [one for one in (team.storage, team.storage_classes.get(name)) if one is not None]
+    return min(bounds, key=lambda one: one.value, default=None)
 
 
 def classes_of(built: Built) -> dict[str, Object]:

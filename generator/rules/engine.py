@@ -25,6 +25,7 @@ from generator.rules import (
     security,
     selectors,
     services,
+    team_admission,
     team_pods,
     team_routes,
     team_workflows,
@@ -32,7 +33,7 @@ from generator.rules import (
 
 MODULES = (
     schemas, names, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
-    team_pods, launchers, autoscaling, claims,
+    team_pods, team_admission, launchers, autoscaling, claims,
     services, team_routes, team_workflows, node_ports,
 )  # fmt: skip
 

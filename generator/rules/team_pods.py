@@ -7,6 +7,7 @@ from typing import Any
 from generator.build.objects import Built
 from generator.build.pods import GROUPS, Pod, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
+from generator.components.jobs import together
 from generator.components.volcano import GANG, SCHEDULER
 from generator.model.fields import amount, dig, existing, mapping
 from generator.model.finding import Finding, Path
@@ -128,13 +129,6 @@ def in_gangs(built: Built) -> Iterator[Finding]:
             there = existing(pod.maker.manifest, (*at, "metadata", "annotations", GANG))
             message = f"{count} pods with GPUs run at once, and the gang is {said or 'not said'}"
             yield pod.maker.finding(message, *there, fix=f'annotations: {{{GANG}: "{count}"}}')
-
-
-def together(spec: dict[str, Any]) -> int:
-    """Return how many pods of a Job run at once."""
-    parallel = spec.get("parallelism", 1)
-    found = (parallel, spec.get("completions", parallel))
-    return min(each if isinstance(each, int) else 1 for each in found)
 
 
 def of_teams(built: Built) -> Iterator[Pod]:

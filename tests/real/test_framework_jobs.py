@@ -4,10 +4,10 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from test_admission import ALICE, OTHER_TEAMS, QUEUE, TEAM, account, bind
 
 from generator.components import JOBS
+from generator.components.jobs import OPERATORS_OWN
 from generator.components.queues import queues
 from generator.components.tenants import tenants
 from generator.components.training_runtimes import training_runtimes
@@ -36,12 +36,9 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     from apiserver import SHARED
 
     api.install(*CRDS)
-    # Alone: beside it lies another MPIJob.
-    api.apply(
-        yaml.load(
-            (SHARED / "kubeflow-training-operator/v1.9.4/crds/kubeflow.org_tfjobs.yaml").read_bytes(), yaml.CSafeLoader
-        )
-    )
+    # Without all that lies beside them: another MPIJob.
+    of_kubeflow = SHARED / "kubeflow-training-operator/v1.9.4/crds"
+    api.define(*(of_kubeflow / f"kubeflow.org_{name}.yaml" for name in ("tfjobs", "pytorchjobs")))
     for namespace in component.namespaces:
         security = {"pod-security.kubernetes.io/enforce": namespace.security or "privileged"}
         api.namespace(namespace.name, namespace.labels | security)
@@ -50,7 +47,15 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     api.apply(bind("controllers", "cluster-admin", "system:serviceaccounts"))
     api.apply(bind("other-account", "cluster-admin", "system:serviceaccounts:language", TEAM))
     late = mpi_job({"launcherCreationPolicy": "WaitForWorkersReady"})
-    wrong = (job_set(gang=None), train_job({}), ray_job({}), late, tf_job({}), ray_cluster(workers(1, 60, 60)))
+    wrong = (
+        job_set(gang=None),
+        train_job({}),
+        ray_job({}),
+        late,
+        tf_job({}),
+        pytorch_job({"runPolicy": {}}),
+        ray_cluster(workers(1, 60, 60)),
+    )
     api.wait("the rules hold", lambda: all(api.create(one, by=ALICE)[0] == 422 for one in wrong))
     return api
 
@@ -136,11 +141,19 @@ def tf_job(policy: Object, **metadata: Any) -> Object:
     return made("kubeflow.org/v1", "TFJob", {"tfReplicaSpecs": replicas, "runPolicy": policy})
 
 
+def pytorch_job(spec: Object) -> Object:
+    pods = template()
+    pods["spec"]["containers"][0]["name"] = "pytorch"
+    replicas = {"Master": {"replicas": 1, "template": pods}}
+    return made("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas, "runPolicy": CLEAN, **spec})
+
+
 def marked(pod: Object, **metadata: Any) -> Object:
     return {**pod, "metadata": metadata}
 
 
 IMAGE = {"image": "registry.example.org/train:1"}
+DEMANDING = {one.kind: one for kinds in JOBS for one in kinds}
 MINIMUM = {"runPolicy": CLEAN | {"schedulingPolicy": {"minAvailable": 1}}}
 URGENT = {"runPolicy": CLEAN | {"schedulingPolicy": {"priorityClass": "system-node-critical"}}}
 ANOTHER = {"scheduling.k8s.io/group-name": "another"}
@@ -166,10 +179,12 @@ LET_IN = {"kueue.x-k8s.io/podset": "w"}
         pytest.param(tf_job(CLEAN), ALICE, id="a TFJob"),
         pytest.param(ray_job({"submitterPodTemplate": template(0)}), ALICE, id="a RayJob whose submitter is described"),
         pytest.param(mpi_job({}), ALICE, id="an MPIJob"),
+        pytest.param(pytorch_job({}), ALICE, id="a PyTorchJob"),
     ],
 )
 def test_a_right_job_is_taken(team: "ApiServer", manifest: Object, by: "Identity") -> None:
     assert team.create(manifest, by=by) == (201, "")
+    assert by != ALICE or [*DEMANDING[manifest["kind"]].broken(manifest)] == []
 
 
 NO_GANG, TWO_JOBS = "without it a part of them starts", "the pods of two Jobs do not start together"
@@ -254,6 +269,15 @@ NO_SUBMITTER, WAITS = "give spec.submitterPodTemplate", "leave launcherCreationP
         pytest.param(
             tf_job(CLEAN, metadata={"annotations": ANOTHER}), ALICE, "Kueue and Volcano write them", id="another's gang"
         ),
+        pytest.param(
+            pytorch_job({"runPolicy": {}}),
+            ALICE,
+            "say runPolicy.cleanPodPolicy",
+            id="a PyTorchJob whose pods outlive it",
+        ),
+        pytest.param(
+            pytorch_job({"elasticPolicy": {"maxReplicas": 60}}), ALICE, "leave elasticPolicy out", id="one that grows"
+        ),
         pytest.param(mpi_job({"runPolicy": {}}), ALICE, "say runPolicy.cleanPodPolicy", id="workers that outlive it"),
         pytest.param(mpi_job(URGENT), ALICE, "with the priority of its queue", id="a priority of Volcano's own"),
         pytest.param(mpi_job({"launcherCreationPolicy": "WaitForWorkersReady"}), ALICE, WAITS, id="a late launcher"),
@@ -264,6 +288,9 @@ def test_a_wrong_job_is_refused_with_what_to_do(team: "ApiServer", manifest: Obj
     status, message = team.create(manifest, by=by)
     assert status == 422
     assert told in message
+    # `gen check` says the same without a server; what templates say it tells of pods.
+    without_a_server = [OPERATORS_OWN, *(text for _, text in DEMANDING[manifest["kind"]].broken(manifest))]
+    assert by != ALICE or any(told in text for text in without_a_server)
 
 
 def test_runtimes_are_stored_as_they_stand_in_git(team: "ApiServer", ml50: Cluster) -> None:

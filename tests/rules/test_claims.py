@@ -5,7 +5,7 @@ from manifests import built, manifest, ml50, reached, seen, workload
 from msgspec import structs
 
 from generator.build.objects import Built, Object
-from generator.rules.claims import classed, mountable
+from generator.rules.claims import classed, mountable, within_quota
 
 MANY, ONE = ["ReadWriteMany"], ["ReadWriteOnce"]
 RBD, FILES = "rook-ceph.rbd.csi.ceph.com", "rook-ceph.cephfs.csi.ceph.com"
@@ -87,3 +87,17 @@ def test_claims_of_stateful_sets_and_pods_are_judged_too() -> None:
     for one in (made, workload(volumes=[volume])):
         (problem,) = seen(mountable, cluster(one, default=False))
         assert reached(problem) == "rbd"
+
+
+def test_a_claim_beyond_the_quota_of_its_team_is_told() -> None:
+    def of_team(size: str, **spec: Any) -> Any:
+        resources = {"requests": {"storage": size}}
+        return manifest("PersistentVolumeClaim", namespace="vision", spec={"resources": resources, **spec})
+
+    (all_of_it,) = seen(within_quota, cluster(of_team("201Ti"), default=False))
+    assert (reached(all_of_it), all_of_it.message) == ("201Ti", "claims 201Ti, and the quota of team vision is 200Ti")
+    (of_a_class,) = seen(within_quota, cluster(of_team("31Ti", storageClassName="rbd-nvme"), default=False))
+    assert "is 30Ti" in of_a_class.message
+    elsewhere = manifest("PersistentVolumeClaim", spec=of_team("201Ti")["spec"])
+    fine = (of_team("200Ti"), of_team("30Ti", storageClassName="rbd-nvme"), elsewhere)
+    assert seen(within_quota, cluster(*fine, default=False)) == []

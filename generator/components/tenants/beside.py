@@ -11,6 +11,20 @@ from generator.components.volsync.names import SECRETS as BACKUP_SECRETS
 RESTORER = f"request.userInfo.username == 'system:serviceaccount:{RESTORED_FROM}:{RESTORE}'"
 """The account of runs that bring volumes back."""
 
+TOKEN = "kubernetes.io/service-account-token"  # noqa: S105 - a type of Secrets
+NO_TOKENS = "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods"
+NO_PORTS = (
+    "leave type out: addresses outside the cluster and ports of nodes are not a team's to take; a team with `hosts` is "
+    "reached by routes"
+)
+NO_ADDRESSES = "leave externalIPs out: an address outside the cluster is not a team's to take"
+SOME = "^[0-9]*[1-9][0-9]*%?$"
+"""How many pods may be missing: one or more."""
+LETS_SOME_GO = "say spec.maxUnavailable: 1 or more, and no minAvailable: nodes are drained for upgrades"
+LETS_BROKEN_GO = (
+    "say spec.unhealthyPodEvictionPolicy: AlwaysAllow: a pod that does not run would keep its node from being drained"
+)
+
 
 def addresses() -> Manifest:
     """Refuse Services that take an address by naming it: nodes would send others' traffic to the team's pods
@@ -19,10 +33,7 @@ def addresses() -> Manifest:
     return policy(
         "gen-no-external-addresses",
         [resources("", ["services"], "CREATE", "UPDATE")],
-        validations={
-            "object.spec.?externalIPs.orValue([]).size() == 0":
-            "leave externalIPs out: an address outside the cluster is not a team's to take",
-        },
+        validations={"object.spec.?externalIPs.orValue([]).size() == 0": NO_ADDRESSES},
         conditions={"entering": ENTERING},
     )  # fmt: skip
 
@@ -35,8 +46,7 @@ def tokens() -> Manifest:
         "gen-no-token-secrets",
         [resources("", ["secrets"], "CREATE")],
         validations={
-            f"{BY_CONTROLLER} || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
-            "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods",
+            f"{BY_CONTROLLER} || object.?type.orValue('') != '{TOKEN}'": NO_TOKENS,
         },
     )  # fmt: skip
 
@@ -102,15 +112,13 @@ def budgets() -> Manifest:
     at all. How many may be missing is said outright: what a minimum leaves depends on an autoscaler.
     """
     missing = "object.spec.?maxUnavailable"
-    some = f"{missing}.hasValue() && string({missing}.value()).matches('^[0-9]*[1-9][0-9]*%?$')"
+    some = f"{missing}.hasValue() && string({missing}.value()).matches('{SOME}')"
     return policy(
         "gen-disruption-budgets",
         [resources("policy", ["poddisruptionbudgets"], "CREATE", "UPDATE")],
         validations={
-            some: "say spec.maxUnavailable: 1 or more, and no minAvailable: nodes are drained for upgrades",
-            "object.spec.?unhealthyPodEvictionPolicy.orValue('') == 'AlwaysAllow'":
-            "say spec.unhealthyPodEvictionPolicy: AlwaysAllow: a pod that does not run would keep its node from being "
-            "drained",
+            some: LETS_SOME_GO,
+            "object.spec.?unhealthyPodEvictionPolicy.orValue('') == 'AlwaysAllow'": LETS_BROKEN_GO,
         },
         conditions={"entering": ENTERING},
     )  # fmt: skip

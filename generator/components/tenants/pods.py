@@ -17,9 +17,26 @@ GATE = f"{PREFIX}admission"
 ALLOWED = f"priority.{OWN_LABELS}/"
 """Begins a label of a team's namespace; a class of jobs follows that the team may use."""
 ANNOTATIONS = "?metadata.?annotations.orValue({})"
-DEVICES = "key.contains('cdi.k8s.io/')"
+CDI = "cdi.k8s.io/"
+DEVICES = f"key.contains('{CDI}')"
 GROUPS = str(list(GROUP_NAMES))
 NO_DEVICES = f"leave annotations of cdi.k8s.io out: who asks for {GPU} gets its devices without them"
+NO_RUNTIME = f"leave runtimeClassName out: a pod that asks for {GPU} gets its GPUs without it"
+NO_NODE = "leave nodeName to the scheduler; select nodes with nodeSelector"
+NO_SERVERS = "mount claims, not servers (nfs, iscsi and the like): the node would connect to them with its own address"
+OWN_CLASSES = f"priorityClassName may be one that begins with {BATCH}, or left out: others may stop pods of other teams"
+OPEN_CLASSES = "priorityClassName is of a class that this team may not use: its administrator gives classes to teams"
+OPEN_LABELS = f"the label {PRIORITY} names a class that this team may not use: its administrator gives classes to teams"
+NO_GROUPS = (
+    "leave annotations that name a PodGroup out: pods would join one that counts others, and start without their gang"
+)
+NO_PODSET = f"leave the label {PODSET} out of pods and templates: Kueue writes it where it has let a job in"
+NO_WORKLOAD = (
+    f"leave the annotation {WORKLOAD} out of pods and templates: Kueue writes it, and by it a pod is stopped"
+    " together with its job"
+)
+MOUNTED = (*RESTRICTED_VOLUMES, "hostPath")
+"""Kinds of volumes that pods may have. Pod Security judges paths of the node: a privileged team may mount them."""
 ASKED = "c.?resources.?requests[?r].or(c.?resources.?limits[?r]).orValue('0')"
 """A limit alone becomes the request: in pods at once, in templates when pods are made of them."""
 LIMIT = "c.?resources.?limits[?'memory']"
@@ -38,8 +55,7 @@ def pods() -> Manifest:
         validations={
             "!variables.gpu || variables.gated || (variables.podset != '' && variables.controller)":
             "a pod with GPUs starts through Kueue: make a Job, or another kind that Kueue knows",
-            "!has(object.spec.nodeName) || object.spec.nodeName == ''":
-            "leave nodeName to the scheduler; select nodes with nodeSelector",
+            "!has(object.spec.nodeName) || object.spec.nodeName == ''": NO_NODE,
             f"!{BY_PIPELINES} || variables.gated":
             "a step of a workflow starts through Kueue, whatever it asks for",
             f"!{BY_PIPELINES} || object.spec.?serviceAccountName.orValue('') == '{PIPELINE}'":
@@ -107,37 +123,26 @@ def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> M
 def pod_rules() -> dict[str, str]:
     """Return the rules that pods and their templates share, each with what to do."""
     more = f"quantity(string({ASKED})).isGreaterThan(quantity('0'))"
-    # Pod Security judges paths of the node: a privileged team may mount them.
-    taken = " || ".join(f"has(v.{kind})" for kind in (*RESTRICTED_VOLUMES, "hostPath"))
+    taken = " || ".join(f"has(v.{kind})" for kind in MOUNTED)
     return {
         f"variables.scheduler in ['default-scheduler', '{SCHEDULER}']":
         f"schedulerName may be {SCHEDULER} or left out",
         f"!variables.gpu || variables.scheduler == '{SCHEDULER}'":
         f"set schedulerName: {SCHEDULER} where GPUs are asked for: two schedulers would both give out the last GPU",
-        f"variables.priority == '' || variables.priority.startsWith('{BATCH}')":
-        f"priorityClassName may be one that begins with {BATCH}, or left out: others may stop pods of other teams",
-        allowed(f"variables.priority.replace('{BATCH}', '', 1)"):
-        "priorityClassName is of a class that this team may not use: its administrator gives classes to teams",
-        allowed("variables.class"):
-        f"the label {PRIORITY} names a class that this team may not use: its administrator gives classes to teams",
+        f"variables.priority == '' || variables.priority.startsWith('{BATCH}')": OWN_CLASSES,
+        allowed(f"variables.priority.replace('{BATCH}', '', 1)"): OPEN_CLASSES,
+        allowed("variables.class"): OPEN_LABELS,
         f"variables.containers.all(c, ['cpu', 'memory'].all(r, {more}))":
         "give every container requests for cpu and memory, of more than 0: quotas count requests",
         f"variables.containers.all(c, {WITHIN})":
         "give every container a limit for memory, and no smaller request: quotas count requests, and what is used"
         " beyond them is taken from other teams' pods on the node",
-        f"variables.volumes.all(v, {taken})":
-        "mount claims, not servers (nfs, iscsi and the like): the node would connect to them with its own address",
-        "variables.runtime == ''":
-        f"leave runtimeClassName out: a pod that asks for {GPU} gets its GPUs without it",
+        f"variables.volumes.all(v, {taken})": NO_SERVERS,
+        "variables.runtime == ''": NO_RUNTIME,
         f"!variables.annotations.exists(key, {DEVICES})": NO_DEVICES,
-        f"variables.controller || !variables.annotations.exists(key, key in {GROUPS})":
-        "leave annotations that name a PodGroup out: pods would join one that counts others, and start without their"
-        " gang",
-        "variables.controller || variables.podset in ['', variables.before]":
-        f"leave the label {PODSET} out of pods and templates: Kueue writes it where it has let a job in",
-        "variables.controller || variables.workload in ['', variables.belonged]":
-        f"leave the annotation {WORKLOAD} out of pods and templates: Kueue writes it, and by it a pod is stopped"
-        " together with its job",
+        f"variables.controller || !variables.annotations.exists(key, key in {GROUPS})": NO_GROUPS,
+        "variables.controller || variables.podset in ['', variables.before]": NO_PODSET,
+        "variables.controller || variables.workload in ['', variables.belonged]": NO_WORKLOAD,
     }  # fmt: skip
 
 
