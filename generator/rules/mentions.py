@@ -19,6 +19,15 @@ BACKENDS = ("spec.defaultBackend", "spec.rules.*.http.paths.*.backend")
 
 STORAGE: Names = (("StorageClass", "spec.storageClassName"),)
 HOOKS: Names = (("Service", "webhooks.*.clientConfig.service.name", SAID),)
+
+
+def device_classes(devices: str) -> Names:
+    """Return where a claim of devices names their classes, in any version of the API."""
+    requests = f"{devices}.requests.*"
+    ways = (requests, f"{requests}.exactly", f"{requests}.firstAvailable.*")
+    return tuple(("DeviceClass", f"{way}.deviceClassName") for way in ways)
+
+
 NAMES: dict[str, Names] = {
     "APIService": (("Service", "spec.service.name", SAID),),
     "CustomResourceDefinition": (("Service", "spec.conversion.webhook.clientConfig.service.name", SAID),),
@@ -30,6 +39,8 @@ NAMES: dict[str, Names] = {
     "MutatingWebhookConfiguration": HOOKS,
     "PersistentVolume": STORAGE,
     "PersistentVolumeClaim": STORAGE,
+    "ResourceClaim": device_classes("spec.devices"),
+    "ResourceClaimTemplate": device_classes("spec.spec.devices"),
     "StatefulSet": (
         ("Service", "spec.serviceName", OWN),
         ("StorageClass", "spec.volumeClaimTemplates.*.spec.storageClassName"),
@@ -47,6 +58,8 @@ POD: Names = (
     ("RuntimeClass", "spec.runtimeClassName"),
     ("PersistentVolumeClaim", "spec.volumes.*.persistentVolumeClaim.claimName", OWN),
     ("StorageClass", "spec.volumes.*.ephemeral.volumeClaimTemplate.spec.storageClassName"),
+    ("ResourceClaim", "spec.resourceClaims.*.resourceClaimName", OWN),
+    ("ResourceClaimTemplate", "spec.resourceClaims.*.resourceClaimTemplateName", OWN),
 )
 SOURCES = {
     "secretKeyRef": "Secret",

@@ -7,6 +7,7 @@ from generator.build.kinds import Kinds
 from generator.build.objects import ROOT, Built
 from generator.model.fields import dig
 from generator.model.finding import Finding, Severity
+from generator.model.gpus import GPU
 from generator.model.rule import rule
 from generator.rules.mentions import Mention, Reference, mentions
 from generator.rules.providers import Provider, Providers, UnseenObjects, api_of, waves
@@ -52,6 +53,10 @@ def keys_there(built: Built) -> Iterator[Finding]:
             yield one.object.finding(f"{one.reference.full_name} has no key {one.reference.key}", *one.at, fix=fix)
 
 
+INSTEAD = {
+    "DeviceClass": f"leave claims of devices out, and ask for {GPU} in limits: so GPUs are offered and counted here",
+}
+"""What to write in place of a kind that nothing of gen's brings."""
 LATER = {
     "Ingress": {"ClusterIssuer", "Secret"},
     "RoleBinding": {"ServiceAccount"},
@@ -144,6 +149,8 @@ def other_name(one: Mention, providers: Providers) -> str:
     """Say what to write: what was meant, one of those that are there, or what is missing itself."""
     if meant := providers.closest_name(one.reference):
         return f"write `{meant}`"
+    if one.reference.kind in INSTEAD:
+        return INSTEAD[one.reference.kind]
     there = providers.names(one.reference) if one.reference.kind in CHOSEN else []
     if 0 < len(there) <= FEW:
         known = ", ".join(f"`{name}`" for name in there)
