@@ -6,6 +6,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from generator.build.objects import Built, Object
+from generator.build.train_pods import train_pods
 from generator.build.workflow_pods import workflow_pods
 from generator.components import JOBS
 from generator.components.argo_workflows import WORKFLOWS
@@ -68,9 +69,9 @@ def pods(built: Built) -> tuple[Pod, ...]:
 
 
 def pods_of(one: Object, built: Built) -> Iterator[Pod]:
-    """Yield the pods that an object asks for: of Kubernetes' own kinds, of Argo's workflows, and of every custom kind
-    that holds whole pod templates (Volcano, Kubeflow, JobSet, Ray ...). Not seen are pods that a controller makes up
-    itself, and manifests in the texts of workflows.
+    """Yield the pods that an object asks for: of Kubernetes' own kinds, of Argo's workflows, of TrainJobs, and of every
+    custom kind that holds whole pod templates (Volcano, Kubeflow, JobSet, Ray ...). Not seen are pods that a controller
+    makes up itself, and manifests in the texts of workflows.
     """
     if one.version in GROUPS:
         if one.kind in TEMPLATES:
@@ -78,6 +79,9 @@ def pods_of(one: Object, built: Built) -> Iterator[Pod]:
     elif one.group == "argoproj.io" and one.kind in WORKFLOWS:
         for pod in workflow_pods(one, built):
             yield Pod(maker=one, metadata=pod.metadata, spec=pod.spec, places=pod.places)
+    elif one.kind == "TrainJob":
+        for node in train_pods(one, built):
+            yield Pod(maker=one, metadata=node.metadata, spec=node.spec, places=node.places)
     elif one.group in OF_JOBS or ("." in one.group and not one.group.endswith(".k8s.io")):
         for at in whole_templates(one.manifest):
             yield from templated(one, at)

@@ -139,6 +139,15 @@ JOBS: Jobs = (PYTORCH, *(one.jobs for one in CATALOGUE.values() if one.jobs))
 cluster."""
 
 
+def unrun(cluster: Cluster, kind: str, known: Collection[Definition] = tuple(CATALOGUE.values())) -> str:
+    """Return why nothing on a cluster runs jobs of a kind, empty where some component does."""
+    knowing = [one for one in known if kind in {job.kind for job in one.jobs}]
+    if any(one.wanted(cluster) for one in knowing):
+        return ""
+    reasons = "; ".join(f"component {one.name}: {one.absence}" for one in knowing)
+    return f"{cluster.name} has nothing that runs a {kind} ({reasons or 'no component of gen does'})"
+
+
 def catalogue(cluster: Cluster) -> dict[str, Definition]:
     """Return every component that this cluster may have by name, its own ones too. A name of gen's is gen's."""
     return {**CATALOGUE, **{name: one for name, one in definitions(cluster).items() if name not in CATALOGUE}}

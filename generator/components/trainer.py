@@ -36,6 +36,9 @@ ASKED: Manifest = {
     "spec": {"runtimeRef": {"name": "asked"}},
 }
 """What its webhooks judge, once they answer."""
+ANCESTOR = f"{GROUP}/trainjob-ancestor-step"
+"""A label of the jobs of a runtime that a TrainJob's `trainer` is about; their container is called `NODE`."""
+NODE = "node"
 CLUSTER_RUNTIME = "ClusterTrainingRuntime"
 IMAGE = "name an image as spec.trainer.image: the cluster's runtimes have none"
 DEMANDS = {

@@ -7,7 +7,7 @@ from generator.components.parts import toleration
 from generator.components.queues import common_taints
 from generator.components.rdma import nccl, offers
 from generator.components.rule_files import read_rules
-from generator.components.trainer import GROUP
+from generator.components.trainer import ANCESTOR, CLUSTER_RUNTIME, GROUP, NODE
 from generator.components.trainer import VERSIONS as TRAINER_VERSIONS
 from generator.components.volcano import SCHEDULER
 from generator.model.capacity import allocatable
@@ -49,12 +49,12 @@ def runtime(cluster: Cluster, framework: str, pool: str) -> Manifest:
     nothing differs from Git.
     """
     job = {
-        "metadata": {"labels": {f"{GROUP}/trainjob-ancestor-step": "trainer"}},
+        "metadata": {"labels": {ANCESTOR: "trainer"}},
         "spec": {"template": {"spec": pod(cluster, pool)}},
     }
     return {
         "apiVersion": f"{GROUP}/v1alpha1",
-        "kind": "ClusterTrainingRuntime",
+        "kind": CLUSTER_RUNTIME,
         "metadata": {"name": f"{framework}-{pool}", "labels": {f"{GROUP}/framework": framework}},
         "spec": {
             "mlPolicy": {"numNodes": 1, **POLICIES[framework]},
@@ -62,7 +62,7 @@ def runtime(cluster: Cluster, framework: str, pool: str) -> Manifest:
             "podGroupPolicy": {"volcano": {}},
             "template": {
                 "spec": {
-                    "replicatedJobs": [{"name": "node", "groupName": "default", "replicas": 1, "template": job}],
+                    "replicatedJobs": [{"name": NODE, "groupName": "default", "replicas": 1, "template": job}],
                 },
             },
         },
@@ -83,7 +83,7 @@ def pod(cluster: Cluster, pool: str) -> Manifest:
         "tolerations": [toleration(taint) for taint in common_taints(cluster, pool)],
         "containers": [
             {
-                "name": "node",
+                "name": NODE,
                 "env": [{"name": name, "value": value} for name, value in environment(cluster, machines).items()],
                 "resources": {"requests": asked, "limits": asked},
                 "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108
@@ -131,7 +131,7 @@ DEFINITION = Definition(
     make=training_runtimes,
     wanted=lambda cluster: "trainer" in cluster.frameworks and pools(cluster),
     absence="frameworks do not name trainer, or no team has whole GPUs",
-    own_kinds=(f"{GROUP}/ClusterTrainingRuntime",),
+    own_kinds=(f"{GROUP}/{CLUSTER_RUNTIME}",),
     changes=lambda: read_rules("training_runtimes_changes.yaml"),
     shown_by=Evidence(objects=(Shown(GROUP, "clustertrainingruntimes"),)),
     notes="`torch-<pool>` and `jax-<pool>`, for each pool of whole GPUs with a quota: Volcano as the scheduler, one "

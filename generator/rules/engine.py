@@ -13,6 +13,7 @@ from generator.rules import (
     budgets,
     claims,
     images,
+    job_operators,
     launchers,
     names,
     node_ports,
@@ -29,11 +30,12 @@ from generator.rules import (
     team_pods,
     team_routes,
     team_workflows,
+    train_jobs,
 )
 
 MODULES = (
     schemas, names, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
-    team_pods, team_admission, launchers, autoscaling, claims,
+    team_pods, team_admission, launchers, job_operators, train_jobs, autoscaling, claims,
     services, team_routes, team_workflows, node_ports,
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from generator.components import CATALOGUE
+from generator.components import CATALOGUE, unrun
 from generator.components.component import Manifest
 from generator.components.definition import Definition
 from generator.errors import UsageError
@@ -70,13 +70,8 @@ def workload(
 
 def _operator(cluster: Cluster, kind: str, catalogue: Collection[Definition]) -> None:
     """Refuse what nobody on the cluster would run."""
-    knowing = [one for one in catalogue if kind in {job.kind for job in one.jobs}]
-    if not any(one.wanted(cluster) for one in knowing):
-        reasons = "; ".join(f"component {one.name}: {one.absence}" for one in knowing)
-        raise UsageError(
-            f"{cluster.name} has nothing that runs a {kind} ({reasons or 'no component of gen does'}); pytorch, "
-            "tensorflow and jax need no operator"
-        )
+    if why := unrun(cluster, kind, catalogue):
+        raise UsageError(f"{why}; pytorch, tensorflow and jax need no operator")
 
 
 def _borrowed(found: Place, wanted: Wanted) -> Iterator[str]:

@@ -37,6 +37,7 @@ RUN = {("rehearsal", "argo-cd"), ("rehearsal", "kueue"), ("rehearsal", "volcano"
 # What is about one component by its nature, or about keys of the cluster file that are one component's.
 ABOUT_ONE = {
     "build/pods.py": {"argo_workflows"},
+    "build/train_pods.py": {"trainer"},
     "build/workflow_pods.py": {"argo_workflows"},
     "checks/acceptance.py": {"acceptance"},
     "checks/exposure.py": {"exposure"},
