@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.checks.places import entries, human, unknown
 from generator.checks.tiers import object_stores, storage_classes, team_buckets, volume_classes
+from generator.components.queues.volumes import Claimable, claimable
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
@@ -35,9 +36,10 @@ def classes_known(cluster: Cluster) -> Iterator[Finding]:
 
 @warning("GEN-CEPH-037", "teams may claim no more than a class of disks holds")
 def claims_fit(cluster: Cluster) -> Iterator[Finding]:
-    """`storage` bounds all claims of a team together, whatever their class: all teams may then claim everything of the
-    fastest one, and when its disks are full all writes stop, those of other pools on them too. `storageClasses` bounds
-    each class for itself. What a class holds is what stays with its largest host or rack lost, below the 85 % at which
+    """`storage` bounds claims of a team whatever their class: all teams may then claim everything of the fastest one,
+    and when its disks are full all writes stop, those of other pools on them too. `storageClasses` bounds each class
+    for itself. Where a cluster has scratch, classes together may come to more than `storage`, by what a team may have
+    of scratch. What a class holds is what stays with its largest host or rack lost, below the 85 % at which
     Ceph warns. A team without a bound may fill all of a class alone.
 
     Wrong:
@@ -49,7 +51,8 @@ def claims_fit(cluster: Cluster) -> Iterator[Finding]:
           - {name: language, storage: 200Ti, storageClasses: {rbd-nvme: 50Ti}}
     """
     for disk, classes in _classes(cluster).items():
-        unbound = [(at, team) for at, team in entries(cluster.teams, "teams") if not _bounded(team, classes)]
+        teams = entries(cluster.teams, "teams")
+        unbound = [(at, team) for at, team in teams if not _bounded(claimable(cluster, team), classes)]
         yield from _without_bound(unbound, disk, classes) if unbound else _too_much(cluster, disk, classes)
 
 
@@ -64,7 +67,7 @@ def _without_bound(unbound: list[tuple[Path, Team]], disk: str, classes: dict[st
 def _too_much(cluster: Cluster, disk: str, classes: dict[str, int]) -> Iterator[Finding]:
     total = 0
     for at, team in entries(cluster.teams, "teams"):
-        before, total = total, total + _share(team, classes)
+        before, total = total, total + _share(claimable(cluster, team), classes)
         if before <= _WHOLE < total:
             names, most = " and ".join(sorted(classes)), human(max(classes.values()))
             message = f"with team {team.name}, teams may claim more than the {most} that {disk} holds ({names})"
@@ -125,24 +128,19 @@ def _classes(cluster: Cluster) -> dict[str, dict[str, int]]:
     return found
 
 
-def _share(team: Team, classes: dict[str, int]) -> int:
+def _share(bounds: Claimable, classes: dict[str, int]) -> int:
     """Return how much of a class of disks a team may fill: its claims on the storage class that takes most first.
     Only for teams that are bounded.
     """
-    left = team.storage.value if team.storage else None
+    left = bounds.total.value if bounds.total else None
     share = 0
     for name, usable in sorted(classes.items(), key=lambda item: item[1]):
-        bounds = [bound for bound in (left, _bound(team, name)) if bound is not None]
-        taken = min(bounds)
+        own = bounds.classes.get(name)
+        taken = min(bound for bound in (left, own.value if own else None) if bound is not None)
         share, left = share + taken * _WHOLE // usable, left if left is None else left - taken
     return share
 
 
-def _bounded(team: Team, classes: dict[str, int]) -> bool:
+def _bounded(bounds: Claimable, classes: dict[str, int]) -> bool:
     """Tell whether a team has a bound, for all its claims or for each storage class on these disks."""
-    return team.storage is not None or all(_bound(team, name) is not None for name in classes)
-
-
-def _bound(team: Team, name: str) -> int | None:
-    quota = team.storage_classes.get(name)
-    return quota.value if quota else None
+    return bounds.total is not None or all(name in bounds.classes for name in classes)

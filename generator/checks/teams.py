@@ -154,17 +154,18 @@ def not_privileged(cluster: Cluster) -> Iterator[Finding]:
 
 @warning("GEN-TEAM-027", "storage quotas need storage")
 def storage_exists(cluster: Cluster) -> Iterator[Finding]:
-    """The quota bounds volume claims, and without Ceph, NFS or scratch there is nothing to claim.
+    """The quota bounds volumes that last, and without Ceph or NFS there are none: scratch has a bound of its own, by
+    the nodes that a team may be on.
 
     Wrong:
         - {name: vision, storage: 10Ti}
-        # and no storage tier with volumes
+        # and neither Ceph nor NFS
     Right:
         storage:
           ceph: {pools: [cpu], blockPools: [{name: rbd, deviceClass: nvme, default: true}]}
     """
     storage = cluster.storage
     for at, team in entries(cluster.teams, "teams"):
-        if team.storage and not (storage.ceph or storage.nfs or storage.scratch):
-            message = f"team {team.name} may claim {team.storage}, and no tier gives volumes"
+        if team.storage and not (storage.ceph or storage.nfs):
+            message = f"team {team.name} may claim {team.storage}, and no tier gives volumes that last"
             yield Finding(at=(*at, "storage"), message=message, fix="add a storage tier, or remove it")

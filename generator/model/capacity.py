@@ -84,10 +84,17 @@ def flavor_capacity(cluster: Cluster, pool: str) -> Share:
 
 def made_capacity(cluster: Cluster, pool: str) -> Share:
     """Return what the machines give that Cluster API makes of a pool at most; nothing where it makes none."""
+    return together(*(allocatable(one, cluster) for one in _made(cluster, pool)))
+
+
+def machines_of(cluster: Cluster, pool: str) -> tuple[Machine, ...]:
+    """Return the nodes of a pool, with those that Cluster API may make of it."""
+    return (*cluster.in_pools(pool), *_made(cluster, pool))
+
+
+def _made(cluster: Cluster, pool: str) -> list[Machine]:
     scaling = cluster.pools[pool].scaling
-    if not (scaling and cluster.autoscaler):
-        return NOTHING
-    return together(*[allocatable(alike(cluster, pool), cluster)] * scaling.maximum)
+    return [alike(cluster, pool)] * scaling.maximum if scaling and cluster.autoscaler else []
 
 
 def together(*shares: Share) -> Share:

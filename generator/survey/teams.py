@@ -8,6 +8,7 @@ from generator.components.acceptance.names import JOBS as ACCEPTANCE
 from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
 from generator.components.kueue import NAMESPACE, TEAM
+from generator.components.tenants import OF_CLASS
 from generator.components.tenants.pods import ALLOWED
 from generator.components.tenants.rbac import MEMBER, PIPELINES, VIEWER
 from generator.components.volcano import OWN_QUEUES
@@ -18,6 +19,7 @@ from generator.model.quantity import Quantity
 from generator.model.teams import Scheduling, Team
 from generator.survey.notes import Notes
 from generator.survey.seen import Seen, named, read, text
+from generator.survey.storage import CLASSES, LOCAL
 
 Plain: TypeAlias = dict[str, Any]
 AT = "teams"
@@ -147,15 +149,21 @@ def _members(bindings: Sequence[Manifest]) -> Iterator[Plain]:
 
 
 def _volumes(seen: Seen, team: str) -> Plain:
-    """Return the bounds on a team's volumes."""
+    """Return the bounds on a team's volumes that last: what it may have of scratch, which a quota counts in the sum,
+    follows from its nodes.
+    """
     hard: Plain = {}
     for one in seen.items(f"/api/v1/namespaces/{team}/resourcequotas"):
         hard |= mapping(dig(one, "spec", "hard"))
-    ending = ".storageclass.storage.k8s.io/requests.storage"
+    ending, local = f".{OF_CLASS}", {named(one) for one in seen.items(CLASSES) if one.get("provisioner") == LOCAL}
     classes = {key.removesuffix(ending): value for key, value in hard.items() if key.endswith(ending)}
-    valid = {name: size for name, size in classes.items() if is_label(name) and amount(size) is not None}
-    found: Plain = {"storageClasses": valid} if valid else {}
-    return ({"storage": hard["requests.storage"]} if amount(hard.get("requests.storage")) is not None else {}) | found
+    sizes = {name: size for name, size in classes.items() if is_label(name) and amount(size) is not None}
+    lasting = {name: size for name, size in sizes.items() if name not in local}
+    found: Plain = {"storageClasses": lasting} if lasting else {}
+    total, scratch = amount(hard.get("requests.storage")), sum(amount(sizes[name]) or 0 for name in local & set(sizes))
+    if total is not None:
+        found["storage"] = str(Quantity(total - scratch, binary=True)) if scratch < total else hard["requests.storage"]
+    return found
 
 
 def _settings(seen: Seen, notes: Notes) -> Plain:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from generator.components.cilium import ROUTING
 from generator.components.component import Manifest
 from generator.components.exposure.layout import GATEWAY, NAMESPACE
-from generator.components.queues.reach import reach
+from generator.components.queues import nominal
 from generator.errors import UsageError
 from generator.workloads.place import Place
 from generator.workloads.pods import labels
@@ -132,12 +132,13 @@ def deployment(one: Served, pod: Manifest, marks: Mapping[str, str]) -> Manifest
 
 
 def rolling(place: Place) -> Manifest:
-    """Put a new replica beside the old ones where the team may have one more than the most; else it would wait for a
-    quota that the old ones hold, for ever, and one of those goes first.
+    """Put a new replica beside the old ones where the team owns room for one more than the most; else it would wait for
+    a quota that the old ones hold, and one of those goes first. What it borrows may be away for as long as its owners
+    want it.
     """
-    room, pods = reach(place.cluster, place.team, place.pool), place.copies + 1
+    room, pods = nominal(place.cluster, place.team, place.pool), place.copies + 1
     asked = [(place.milli_cpu, room.milli_cpu), (place.memory, room.memory)]
-    asked += [(place.each, room.devices[place.device])] if place.device else []
+    asked += [(place.each, room.devices.get(place.device, 0))] if place.device else []
     beside = all(pods * each <= there for each, there in asked)
     return {"maxSurge": 1, "maxUnavailable": 0} if beside else {"maxSurge": 0, "maxUnavailable": 1}
 

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from generator.components.ceph_cluster.classes import block_class, file_class
 from generator.components.component import Manifest
+from generator.components.queues.volumes import claimable
 from generator.errors import UsageError
 from generator.model.quantity import Quantity
 from generator.workloads.place import GIB, Place
@@ -70,7 +71,7 @@ def _within(place: Place, storage_class: str, size: Quantity) -> None:
 
 def volumes(place: Place, wanted: Wanted) -> tuple[list[Manifest], list[Manifest]]:
     """Return a pod's volumes for data, and where they are mounted."""
-    scratch = scratch_claim(place, wanted)
+    scratch = scratch_claim(place)
     found: list[Manifest] = [{"name": "scratch", **(scratch or {"emptyDir": {}})}]
     mounts: list[Manifest] = [{"name": "scratch", "mountPath": SCRATCH}]
     if kept(place):
@@ -84,10 +85,10 @@ def checkpoint_folder(place: Place) -> str:
     return CHECKPOINTS if kept(place) else SCRATCH
 
 
-def scratch_claim(place: Place, wanted: Wanted) -> Manifest | None:
+def scratch_claim(place: Place) -> Manifest | None:
     """Return a volume that comes and goes with its pod, on the node's own disks. Each is a whole disk, so that only
     pods with a node to themselves take one: several small ones would wait for a disk. None, too, where all of them are
-    more than the team may claim.
+    more than the team may claim of the class.
     """
     settings = place.cluster.storage.scratch
     disks = [machine.disks_for("scratch") for machine in place.machines]
@@ -95,9 +96,8 @@ def scratch_claim(place: Place, wanted: Wanted) -> Manifest | None:
         return None
     smallest = min(disk.size.value for each in disks for disk in each)
     size = int(smallest * USABLE) // GIB * GIB
-    beside = wanted.checkpoints.value if kept(place) else 0  # of another class: only what all may claim holds both
-    bounds = ((place.team.storage, beside), (place.team.storage_classes.get(settings.storage_class), 0))
-    if any(bound is not None and place.pods * size + more > bound.value for bound, more in bounds):
+    bound = claimable(place.cluster, place.team).classes.get(settings.storage_class)
+    if bound is not None and place.pods * size > bound.value:
         return None
     spec = {
         "accessModes": ["ReadWriteOnce"],

@@ -9,7 +9,7 @@ from generator.components.cluster_autoscaler.groups import group_files
 from generator.components.cluster_autoscaler.names import CLASS
 from generator.components.kueue import values
 from generator.components.queues import queues
-from generator.model.capacity import flavor_capacity, made_capacity
+from generator.model.capacity import flavor_capacity, machines_of, made_capacity
 from generator.model.cluster import Cluster
 from generator.spec.decode import decode
 from generator.spec.reader import read
@@ -51,6 +51,7 @@ def test_nobody_owns_what_may_never_be_made_and_all_may_borrow_it() -> None:
     own, made = flavor_capacity(cluster, "gpu"), made_capacity(cluster, "gpu")
     assert made.devices
     assert (own.devices, made.devices) == ({"nvidia.com/gpu": 8}, {"nvidia.com/gpu": 32})
+    assert len(machines_of(cluster, "gpu")) == 5
     (cohort,) = (one for one in queues(cluster).objects if one["kind"] == "Cohort")
     flavors = {one["name"]: one["resources"] for one in cohort["spec"]["resourceGroups"][0]["flavors"]}
     left = {one["name"]: one["nominalQuota"] for one in flavors["gpu"]}

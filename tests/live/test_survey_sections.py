@@ -174,7 +174,8 @@ def test_teams() -> None:
         {"metadata": {"name": "cpu"}, "spec": {"nodeLabels": {"cpu": "yes"}}},
         {"metadata": {"name": "spot"}, "spec": {"nodeLabels": {"spot": "yes"}}},
     ]
-    hard = {"requests.storage": "20Ti", "rbd.storageclass.storage.k8s.io/requests.storage": "3Ti", "pods": "9"}
+    hard = {"requests.storage": "22Ti", "rbd.storageclass.storage.k8s.io/requests.storage": "3Ti", "pods": "9"}
+    hard["local.storageclass.storage.k8s.io/requests.storage"] = "2Ti"
     binding = {
         "roleRef": {"name": "gen:team-member"},
         "subjects": [{"kind": "Group", "name": "oidc:vision"}, {"kind": "User", "name": "oidc:eve"}],
@@ -185,6 +186,9 @@ def test_teams() -> None:
     base[NODES].append(node("w-9", "10.0.0.29", labels={"cpu": "yes"}))
     objects = group(base, "kueue.x-k8s.io", "v1beta1", resourceflavors=flavors, clusterqueues=queues)
     objects["/api/v1/namespaces/vision/resourcequotas"] = [{"metadata": {"name": "q"}, "spec": {"hard": hard}}]
+    scratch = {"metadata": {"name": "local"}, "provisioner": "kubernetes.io/no-provisioner"}
+    classes = "/apis/storage.k8s.io/v1/storageclasses"
+    objects[classes] = [*objects.get(classes, ()), scratch]
     bindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/vision/rolebindings"
     objects[bindings] = [{"metadata": {"name": "b"}, **one} for one in (binding, viewers, other)]
     cluster, found = begun(objects)

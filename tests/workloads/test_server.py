@@ -10,7 +10,6 @@ from reference import load
 from validation.schemas import refused as against_schemas
 
 from generator.components.queues import nominal
-from generator.components.queues.reach import reach
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
@@ -115,7 +114,7 @@ def test_a_claim_is_mounted_and_not_written(cluster: Cluster) -> None:
 
 def test_a_new_version_does_not_wait_for_the_quota_that_the_old_one_holds(cluster: Cluster) -> None:
     (team,) = (one for one in cluster.teams if one.name == "speech")
-    most = reach(cluster, team, "storage").milli_cpu // 1000 // 10
+    most = nominal(cluster, team, "storage").milli_cpu // 1000 // 10
     for copies, surge in ((most, 0), (most - 1, 1)):
         objects, _ = made(cluster, 1, copies, cpus=10, memory=Quantity.parse("1Gi"))
         rolling = objects["Deployment"]["spec"]["strategy"]["rollingUpdate"]

@@ -180,11 +180,11 @@ def test_a_fixed_number_needs_no_autoscaler(ml50: Cluster) -> None:
     assert SCRAPED.keys().isdisjoint(of_kind(one, "Deployment")["spec"]["template"]["metadata"]["labels"])
 
 
-@pytest.mark.parametrize(("most", "surge"), [(7, 1), (8, 0)])
-def test_a_new_version_does_not_wait_for_the_quota_that_the_old_one_holds(
+@pytest.mark.parametrize(("most", "surge"), [(3, 1), (4, 0), (7, 0)])
+def test_a_new_version_does_not_wait_for_a_quota_that_old_ones_or_owners_hold(
     cluster: Cluster, most: int, surge: int
 ) -> None:
-    """Team search can have 8 GPUs there."""
+    """Team search owns 4 GPUs there, and can have 8 while nobody else wants them."""
     rolling = of_kind(made(cluster, most=most), "Deployment")["spec"]["strategy"]["rollingUpdate"]
     assert rolling == {"maxSurge": surge, "maxUnavailable": 1 - surge}
 

@@ -11,6 +11,7 @@ from generator.components.definition import Definition
 from generator.components.jobs import JobKind
 from generator.components.queues import cluster_queue, flavors
 from generator.components.queues.reach import reach
+from generator.components.queues.volumes import claimable
 from generator.errors import UsageError
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
@@ -205,9 +206,30 @@ def test_scratch_is_a_disk_of_the_node_and_within_what_the_team_may_claim(ml50: 
     spec = volume(made(ml50), "scratch")["ephemeral"]["volumeClaimTemplate"]["spec"]
     assert spec["storageClassName"] == "scratch-nvme"
     assert 2 * 10**12 < Quantity.parse(spec["resources"]["requests"]["storage"]).value < 3840 * 10**9
-    team = structs.replace(ml50.teams[0], storage=Quantity.parse("6Ti"))
-    small = structs.replace(ml50, teams=(team, *ml50.teams[1:]))
-    assert "emptyDir" in volume(made(small), "scratch"), "the second pod's claim would be refused"
+    few = {"scratch-nvme": Quantity.parse("6Ti")}
+    for bound, kind in (({"storage": Quantity.parse("1Ti")}, "ephemeral"), ({"storage_classes": few}, "emptyDir")):
+        team = structs.replace(ml50.teams[0], **bound)
+        assert kind in volume(made(structs.replace(ml50, teams=(team, *ml50.teams[1:]))), "scratch")
+
+
+@pytest.mark.parametrize("name", ["gpu-serving", "ml50"])
+def test_as_many_jobs_as_a_teams_gpus_let_in_have_their_volumes(name: str) -> None:
+    """One whose claim were refused would hold its GPUs and never start."""
+    cluster = load(name)
+    for team in cluster.teams:
+        for pool in team.quotas:
+            nodes = [one for one in cluster.in_pools(pool) if one.disks_for("scratch") and one.gpus]
+            if not nodes:
+                continue
+            jobs = reach(cluster, team, pool).devices[GPU] // nodes[0].gpus
+            one = made(cluster, team=team.name, gpus=nodes[0].gpus, pool=pool, checkpoints=Quantity.parse("100Gi"))
+            spec = volume(one, "scratch")["ephemeral"]["volumeClaimTemplate"]["spec"]
+            scratch = jobs * Quantity.parse(spec["resources"]["requests"]["storage"]).value
+            bounds = claimable(cluster, team)
+            assert bounds.total
+            assert jobs > 1
+            assert scratch <= bounds.classes["scratch-nvme"].value
+            assert scratch + jobs * 100 * 2**30 <= bounds.total.value
 
 
 def test_the_class_is_the_middle_one_or_the_one_that_is_named(ml50: Cluster) -> None:

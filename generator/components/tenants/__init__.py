@@ -12,6 +12,7 @@ from generator.components.exposure.layout import NAMESPACE as EXPOSED
 from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
 from generator.components.minio.settings import copied_keys
+from generator.components.queues.volumes import claimable
 from generator.components.tenants import datasets
 from generator.components.tenants.admission import policies
 from generator.components.tenants.network import network
@@ -22,6 +23,9 @@ from generator.components.volsync import sources as volume_backups
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
+
+OF_CLASS = "storageclass.storage.k8s.io/requests.storage"
+"""How the bound on one storage class ends."""
 
 
 def tenants(cluster: Cluster, jobs: Jobs) -> Component:
@@ -69,7 +73,7 @@ def belongings(cluster: Cluster, team: Team) -> tuple[Manifest, ...]:
     """Return the objects in one team's namespace."""
     return (
         local_queue(team),
-        quota(team),
+        quota(cluster, team),
         *bindings(team),
         *(account(team) if team.pipelines else ()),
         *network(cluster, team),
@@ -88,12 +92,13 @@ def local_queue(team: Team) -> Manifest:
     }
 
 
-def quota(team: Team) -> Manifest:
+def quota(cluster: Cluster, team: Team) -> Manifest:
     """Bound volumes and the number of objects. Nothing that pods request and no number of pods: this quota is
     checked after Kueue has let a job in, and where it is tighter than Kueue's, a part of the gang is refused and the
     rest holds its quota until it is evicted (facts: scheduling 3.5). Addresses outside the cluster are not a team's
     to take.
     """
+    bounds = claimable(cluster, team)
     hard = {
         "count/configmaps": "2k",
         "count/cronjobs.batch": "200",
@@ -106,11 +111,8 @@ def quota(team: Team) -> Manifest:
         "services.nodeports": "0",
         **({f"count/{plural}.{ROUTING}": "100" for plural in ROUTES.values()} if team.hosts else {}),
         **({f"count/{plural}.{WORKFLOWS[0]}": "500" for plural in WORKFLOWS[1]} if team.pipelines else {}),
-        **({"requests.storage": str(team.storage)} if team.storage is not None else {}),
-        **{
-            f"{name}.storageclass.storage.k8s.io/requests.storage": str(size)
-            for name, size in team.storage_classes.items()
-        },
+        **({"requests.storage": str(bounds.total)} if bounds.total is not None else {}),
+        **{f"{name}.{OF_CLASS}": str(size) for name, size in bounds.classes.items()},
     }
     return {
         "apiVersion": "v1",
