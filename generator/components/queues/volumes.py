@@ -7,9 +7,8 @@ from msgspec import Struct
 from generator.components.ceph_cluster.classes import block_class, file_class
 from generator.components.queues import flavors
 from generator.components.queues.reach import reach
-from generator.model.capacity import Share, allocatable, machines_of
+from generator.model.capacity import machines_of
 from generator.model.cluster import Cluster
-from generator.model.nodes import Machine
 from generator.model.quantity import Quantity
 from generator.model.teams import Team
 
@@ -52,24 +51,10 @@ def lasting_classes(cluster: Cluster) -> Iterator[str]:
 
 
 def scratch_room(cluster: Cluster, team: Team) -> Quantity:
-    """Return all disks for scratch of as many nodes as the team may be on at once, by what it owns and may borrow; of
-    nodes that differ, those that have the most.
+    """Return all disks for scratch of the pools that the team may use, by what it owns and may borrow. How many of
+    their nodes that is at once changes with each quota of another team, so it bounds nothing here.
     """
-    room = 0
-    for pool in flavors(cluster):
-        nodes = machines_of(cluster, pool)
-        disks = sorted((_scratch(one) for one in nodes), reverse=True)
-        room += sum(disks[: _nodes([allocatable(one, cluster) for one in nodes], reach(cluster, team, pool))])
+    pools = [pool for pool in flavors(cluster) if reach(cluster, team, pool).pods]
+    disks = [disk for pool in pools for one in machines_of(cluster, pool) for disk in one.disks_for("scratch")]
+    room = sum(disk.size.value * disk.count for disk in disks)
     return Quantity.of(-(-room // GIB) * GIB, binary=True)
-
-
-def _scratch(machine: Machine) -> int:
-    return sum(disk.size.value * disk.count for disk in machine.disks_for("scratch"))
-
-
-def _nodes(nodes: list[Share], room: Share) -> int:
-    """Return of how many nodes at most pods may take a part: by each kind of GPUs, on others by CPUs."""
-    kinds = {name for node in nodes for name in node.devices}
-    offers = [(room.devices.get(kind, 0), [node.devices.get(kind, 0) for node in nodes]) for kind in kinds]
-    offers = offers or [(room.milli_cpu, [node.milli_cpu for node in nodes])]
-    return sum(-(-there // min(filter(None, each), default=1)) for there, each in offers)
