@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the generated parts of `docs/`: `python tools/docs.py`.
+"""Write the generated parts of `docs/`, and both copies of the schema: `python tools/docs.py`.
 
 They come from the types of the cluster file, the rules, the components of the reference clusters, and `docs/words.yaml`
 for what none of these says. A test holds the pages equal to what this writes.
@@ -35,6 +35,7 @@ from generator.review.pictures.racks import nodes as rack_nodes
 from generator.review.state import State
 from generator.review.words import change_of, effect_of, kind_name, known_rules
 from generator.spec.schema import schema
+from generator.spec.schema import text as schema_text
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/words.yaml").read_text(encoding="utf-8"))
@@ -92,6 +93,13 @@ def pages() -> dict[Path, str]:
     """Return each page that has generated parts, as it should be."""
     parts = {"cluster-file": cluster_file, "findings": findings, "components": components, "changes": changes}
     return {ROOT / f"docs/{name}.md": _fill(ROOT / f"docs/{name}.md", make()) for name, make in parts.items()}
+
+
+def schemas() -> dict[Path, str]:
+    """Return the schema at both its places: in the program, and where `gen render` puts it for editors."""
+    return dict.fromkeys(
+        (ROOT / f"{place}/cluster.schema.json" for place in ("generator/spec", "schemas")), schema_text().decode()
+    )
 
 
 def _fill(page: Path, part: str) -> str:
@@ -365,8 +373,8 @@ def pictures() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write the pages and pictures that are not as they should be."""
-    for path, text in (pages() | pictures()).items():
+    """Write the pages, pictures and schemas that are not as they should be."""
+    for path, text in (pages() | pictures() | schemas()).items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")

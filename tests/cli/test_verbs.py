@@ -499,8 +499,8 @@ def test_explain_needs_a_readable_file(repository: Path, capsys: pytest.CaptureF
 def test_the_published_schema_is_what_the_types_say(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schema"]) == 0
     assert capsys.readouterr().out.encode() == schema_text()
-    assert (ROOT / "generator/spec/cluster.schema.json").read_bytes() == schema_text(), "run `gen schema` into it"
-    assert (ROOT / "schemas/cluster.schema.json").read_bytes() == schema_text(), "run `gen render`"
+    assert (ROOT / "generator/spec/cluster.schema.json").read_bytes() == schema_text(), "run `python tools/docs.py`"
+    assert (ROOT / "schemas/cluster.schema.json").read_bytes() == schema_text(), "run `python tools/docs.py`"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
