@@ -1,7 +1,8 @@
 """The one place that prints.
 
 What is printed holds names and texts of others: of files, folders, charts, servers. Nothing of it may command a
-terminal or a CI system that reads along, so every character that cannot be seen is written as an escape.
+terminal or a CI system that reads along, so every character that cannot be seen is written as an escape. Nor is a
+password printed that stands in an address, whose ever the address is.
 """
 
 import json
@@ -10,6 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import click
+
+from generator.model.secret_texts import without_logins
 
 # Noncharacters stand for colours until all else is escaped: nothing of what is printed can be one.
 _STYLES = {name: chr(0xFDD0 + number) for number, name in enumerate(("bold", "red", "green", "yellow", "cyan"))}
@@ -20,7 +23,7 @@ _CODES |= {_STYLES["cyan"]: "36", _END: "0"}
 
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print text of one or more lines to standard output, or to standard error."""
-    bare = (line.removesuffix("\r") for line in text.split("\n"))
+    bare = (line.removesuffix("\r") for line in without_logins(text).split("\n"))
     lines = (line if line.isprintable() else "".join(map(_shown, line)) for line in bare)
     click.echo("\n".join(lines), err=err, nl=nl)
 
@@ -39,7 +42,7 @@ def _shown(char: str) -> str:
 
 def say_json(data: Any) -> None:
     """Print data as JSON."""
-    text = json.dumps(data, indent=2, ensure_ascii=False)
+    text = without_logins(json.dumps(data, indent=2, ensure_ascii=False))
     click.echo("".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text))
 
 
@@ -78,7 +81,7 @@ def annotate(severity: str, message: str, **place: str | int) -> None:
     """Print an annotation of GitHub's: a line feed would end the command, a comma or colon a property of it."""
     given = {key: _escaped(one_line(str(value)), "%,:") for key, value in place.items()}
     properties = ",".join(f"{key}={value}" for key, value in given.items())
-    lines = "%0A".join(_escaped(one_line(line), "%") for line in message.split("\n"))
+    lines = "%0A".join(_escaped(one_line(line), "%") for line in without_logins(message).split("\n"))
     click.echo(f"::{severity}{' ' * bool(properties)}{properties}::{lines}")
 
 

@@ -85,7 +85,7 @@ class ApiConnection:
 
     def __init__(self, client: "ApiClient", *, throw_away: bool) -> None:
         self.throw_away = throw_away
-        self.host = str(client.configuration.host)
+        self.host = _without_login(client.configuration.host)  # which would not be sent anyway
         self._client = client
 
     def ask(self, request: Request, *, busy: bool = False) -> Answer:
@@ -264,14 +264,19 @@ def of_kubeconfig(path: Path, context: str | None) -> ApiConnection:
         said = [str(error)]
     if said:
         raise UsageError(f"{path}: {' '.join(said[0].split())}; mend it, or name another --context")
-    _with_scheme(path, str(configuration.host))
+    _with_scheme(path, _without_login(configuration.host))
     return ApiConnection(_client(configuration), throw_away=False)
 
 
 def _with_scheme(path: Path, host: str) -> None:
     if not host.lower().startswith(("https://", "http://")):
         address = host.rpartition("//")[2]
-        raise UsageError(f"{path}: the server {host} has no scheme such as https://; write https://{address}")
+        raise UsageError(f"{path}: the server {host} has no https:// before it; write https://{address}")
+
+
+def _without_login(url: str) -> str:
+    scheme, sign, place = url.rpartition("://")
+    return f"{scheme}{sign}{place.rpartition('@')[2]}"
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """How passwords look where they are written out: in variables, arguments, keys and files of settings."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 PRIVATE_KEY = r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----\s*(?:\\n)?\s*[A-Za-z0-9+/]{16}"
 """With what follows its mark, so that a script which looks for keys is none."""
@@ -102,12 +102,20 @@ def hidden(text: str, stars: Callable[[str], str], *, is_line: bool = False) -> 
     arguments, in a line of a file also beside keys that are named so. More is taken for one than in findings: what is
     hidden for nothing does no harm.
     """
+    return _starred(text, stars, (*_SHOWN, *((_NAMED,) if is_line else ())))
 
+
+def without_logins(text: str) -> str:
+    """Return a text with stars for the passwords and tokens that stand before the hosts of addresses."""
+    return _starred(text, lambda value: "*" * len(value), _LOGINS) if "://" in text else text
+
+
+def _starred(text: str, stars: Callable[[str], str], patterns: Iterable[str]) -> str:
     def replaced(found: re.Match[str]) -> str:
         before, after = found[0][: found.start("value") - found.start()], found[0][found.end("value") - found.start() :]
         return f"{before}{stars(found['value'])}{after}"
 
-    for pattern in (*_SHOWN, *((_NAMED,) if is_line else ())):
+    for pattern in patterns:
         text = re.sub(pattern, replaced, text)
     return text
 
@@ -124,6 +132,12 @@ def passwords(text: str, *, is_line: bool = False) -> list[str]:
     return found
 
 
+# A name alone is a token, but for SSH. A password may also hold what it should not, such as / and @; what begins as a
+# port or as a placeholder is none.
+_LOGINS = (
+    r"https?://(?P<value>(?![$<{])[^\s/@:`'\"]+)@",
+    r"://[^\s/@:`'\"\[]*:(?P<value>(?![${]|\d{1,5}[/?#])[^\s`'\"<>]+)@(?!sha256:)(?=[\w\[])",
+)
 # `tag@sha256:` is an image's.
 _SHOWN = (
     r":(?P<value>[^\s/@`'\"][^\s@`'\"]*)@(?!sha256:)(?=[\w\[])",

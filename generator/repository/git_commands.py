@@ -1,7 +1,6 @@
 """Git commands that change something, in one working tree."""
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +12,6 @@ from generator.repository.git_folder import LEADING, GitFolder
 
 if TYPE_CHECKING:
     from git import Repo
-
-_PASSWORD = re.compile(r"://[^/@\s]+@")
 
 
 class Answer(NamedTuple):
@@ -53,7 +50,7 @@ class GitCommands:
             strip_newline_in_stdout=False,
             env={"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true"},
         )
-        return Answer(status, str(output), without_passwords(str(said)))
+        return Answer(status, str(output), str(said))
 
     def run(self, why: str, *words: str) -> str:
         """Return what a command says, without the last line end. Raises GitRefusalError: `why`, and Git's words."""
@@ -83,11 +80,6 @@ def _opened(place: GitFolder) -> "Repo":
         return Repo(place.top)
     except InvalidGitRepositoryError:
         raise UsageError(f"{place.top}: {place.git_dir} is not a Git folder that can be read") from None
-
-
-def without_passwords(text: str) -> str:
-    """Return text of Git's without what stands before the host in addresses: it may be a password or token."""
-    return _PASSWORD.sub("://", text)
 
 
 @contextmanager

@@ -57,6 +57,28 @@ def test_properties_of_an_annotation_cannot_be_added(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "::error file=a%2Cline=1%3A%3Ab,line=3::50%25%0Ax\\r\\x07\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://ann:s3cret@git.example.org/x", "https://ann:******@git.example.org/x"),
+        ("https://t0ken@git.example.org/x", "https://*****@git.example.org/x"),
+        ("oci://ann:s3/@r@[::1]:5000/x", "oci://ann:*****@[::1]:5000/x"),
+        ("ssh://git:s3cret@host", "ssh://git:******@host"),
+        ("ssh://git@host/x git@host:x", None),
+        ("oci://host:5000/x@sha256:0", None),
+        ("https://host:8080/x@v1, http://[::1]:80/x@v1", None),
+        ("https://<user>:<password>@host https://$USER:$PASSWORD@host", None),
+    ],
+)
+def test_no_password_of_an_address_is_printed(text: str, shown: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.say(text)
+    assert capsys.readouterr().out == f"{shown or text}\n"
+    terminal.say_json([text])
+    assert json.loads(capsys.readouterr().out) == [shown or text]
+    terminal.annotate("error", text)
+    assert capsys.readouterr().out == f"::error::{shown or text}\n"
+
+
 def test_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:
     nasty = f"{NASTY}\U000e0001\U0010ffff"
     terminal.say_json({"a": nasty})

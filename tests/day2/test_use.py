@@ -74,6 +74,7 @@ def refused(capsys: pytest.CaptureFixture[str], url: str, cluster: str = "gpu-se
         (200, '{"status": "success"}', "the answer is none of Prometheus' API"),
         (200, "[]", "the answer is none of Prometheus' API"),
         (404, "<html>", "answers 404 Not Found; is it Prometheus' own address?"),
+        (401, "", "wants a login (401 Unauthorized), and gen has none for it"),
         (422, json.dumps({"status": "error", "error": "query processing would load too many"}), "refuses: query proc"),
         (
             200,
@@ -105,6 +106,8 @@ def test_a_server_that_is_away_is_said(capsys: pytest.CaptureFixture[str]) -> No
     ("url", "cluster", "why"),
     [
         ("127.0.0.1:9090", "gpu-serving", "--prometheus 127.0.0.1:9090: this is no address"),
+        ("http://ann:s3cret@127.0.0.1:9090", "gpu-serving", "--prometheus ...@127.0.0.1:9090: gen sends no login"),
+        ("ann:s3/cret@127.0.0.1:9090", "gpu-serving", "--prometheus ...@127.0.0.1:9090: gen sends no login"),
         ("file:///etc/passwd", "gpu-serving", "this is no address"),
         ("http://[::1", "gpu-serving", "this is no address"),
         ("http://127.0.0.1:99999", "gpu-serving", "this is no address"),
@@ -115,3 +118,4 @@ def test_what_cannot_be_asked_is_refused(capsys: pytest.CaptureFixture[str], url
     code, said = refused(capsys, url, cluster)
     assert code == 2
     assert why in said
+    assert "s3" not in said

@@ -225,9 +225,15 @@ def test_a_file_that_is_not_there_and_a_context_that_is_not_in_it_are_told(tmp_p
         of_kubeconfig(config(tmp_path, "https://127.0.0.1:9"), "elsewhere")
 
 
+def test_a_login_in_the_address_of_a_server_is_not_told(tmp_path: Path) -> None:
+    assert of_kubeconfig(config(tmp_path, "https://ann:s3cret@127.0.0.1:9"), None).host == "https://127.0.0.1:9"
+    with pytest.raises(UsageError, match=r"the server 127.0.0.1:9 has"):
+        of_kubeconfig(config(tmp_path, "ann:s3cret@127.0.0.1:9"), None)
+
+
 @pytest.mark.parametrize("url", ["127.0.0.1:9", "//127.0.0.1:9", "ftp://127.0.0.1:9"])
 def test_a_server_without_its_scheme_is_told(url: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"kubeconfig: .*no scheme such as https://; write https://127.0.0.1:9$"):
+    with pytest.raises(UsageError, match=r"kubeconfig: .*no https:// before it; write https://127.0.0.1:9$"):
         of_kubeconfig(config(tmp_path, url), None)
     assert of_kubeconfig(config(tmp_path, "HTTPS://127.0.0.1:9"), None).host == "HTTPS://127.0.0.1:9"
 

@@ -17,6 +17,7 @@ SECONDS = 120
 """How long an answer may take: a query over a month reads some 40 000 samples of each series."""
 LARGEST = 64 << 20
 WORDS = 300
+FORWARD = "Prometheus itself is reached by `kubectl port-forward`, without a login"
 
 Ask: TypeAlias = Callable[[str, datetime], dict[str, float]]
 """Returns what an instant query answers at a time: a number for each value of its one label, "" where it has none."""
@@ -30,6 +31,9 @@ class PrometheusError(UsageError):
 
 def asking(url: str) -> Ask:
     """Return what asks the Prometheus at an address. Raises UsageError for what is none."""
+    shown = url.rpartition("@")[2]
+    if shown != url:
+        raise UsageError(f"--prometheus ...@{shown}: gen sends no login; {FORWARD}")
     if http_port(url) is None:
         raise UsageError(f"--prometheus {url}: this is no address; say it as http://127.0.0.1:9090")
 
@@ -52,12 +56,12 @@ def _sent(url: str, query: str, at: datetime) -> Any:
         raise PrometheusError(f"{url} did not answer in JSON; is it Prometheus, and not Grafana?") from None
     except (OSError, http.client.HTTPException) as error:
         why = getattr(error, "reason", error)
-        raise PrometheusError(
-            f"{url} does not answer: {why}; inside a cluster it is reached by `kubectl port-forward`"
-        ) from None
+        raise PrometheusError(f"{url} does not answer: {why}; {FORWARD}") from None
 
 
 def _refused(url: str, error: urllib.error.HTTPError) -> str:
+    if error.code in {401, 403, 407}:
+        return f"{url} wants a login ({error.code} {error.reason}), and gen has none for it; {FORWARD}"
     text = error.read(LARGEST).decode(errors="replace")
     try:
         why = str(json.loads(text)["error"])
