@@ -155,25 +155,35 @@ def examine(content: bytes, file: str, name: str) -> Loaded:
     """Read, decode and check one file."""
     document = read(content, file)
     if not document.value:
-        return Loaded(name, document, None, _ordered(document, [*document.findings, *_readable(document.rest)]))
+        return Loaded(name, document, None, _ordered(document, [*document.findings, *_readable(document)]))
     decoded = decode(document)
     if not isinstance(decoded, Cluster):
-        places = {document.locate(finding)[0] for finding in document.findings}
-        new = [finding for finding in decoded if document.locate(finding)[0] not in places]
+        new = _beside(document.findings, decoded, document)
         rest, held = _of_the_rest(document, new)
         return Loaded(name, document, None, _ordered(document, [*document.findings, *new, *rest]), held)
     findings = [*document.findings, *check(decoded), *_misplaced(decoded, name)]
     return Loaded(name, document, decoded, _ordered(document, findings))
 
 
-def _readable(rest: Document | None) -> list[Finding]:
+def _beside(told: Iterable[Finding], mistakes: Iterable[Finding], document: Document) -> list[Finding]:
+    """Return the mistakes of form about keys and values of which nothing was told as YAML."""
+    places = {finding.at for finding in told}
+
+    def there(finding: Finding) -> set[Position]:
+        return {document.locate(structs.replace(finding, key=key))[0] for key in (True, False)}
+
+    return [finding for finding in mistakes if not places & there(finding)]
+
+
+def _readable(document: Document) -> list[Finding]:
     """Return the mistakes of form in what could be read behind a syntax error; a key that is missing may be what could
     not be read.
     """
+    rest = document.rest
     decoded = decode(rest) if rest else None
     if rest is None or not isinstance(decoded, list):
         return []
-    told = [each for each in decoded if each.code != MISSING_KEY.code]
+    told = [each for each in _beside(document.findings, decoded, rest) if each.code != MISSING_KEY.code]
     return [structs.replace(each, at=rest.locate(each)[0], edits=()) for each in told]
 
 
@@ -186,9 +196,17 @@ def _of_the_rest(document: Document, mistakes: list[Finding]) -> tuple[list[Find
         return [], 0
     cluster, places = found
     judged = list(check(cluster))
+    if any(place[:1] == ("spec",) and place[1:] in _SECTIONS for place in places):
+        return [], len(judged)
     sure = (each for each in judged if _is_sound(document, each, places) and not _looks_at(each, places))
     told = [*sure] if places else judged
     return told, len(judged) - len(told)
+
+
+_SECTIONS = {(name,) for name in Cluster.__struct_encode_fields__}
+"""Whole sections: rules of all the others may rest on them."""
+_GIVING = {(), ("pool",), ("hardware",)}
+"""What of a node or pool says what machines there are; nothing, where it is unreadable as a whole."""
 
 
 def _is_sound(document: Document, finding: Finding, places: list[Steps]) -> bool:
@@ -208,13 +226,17 @@ def _is_sound(document: Document, finding: Finding, places: list[Steps]) -> bool
 
 def _looks_at(finding: Finding, places: list[Steps]) -> bool:
     """Tell whether a finding is about one of these places, what is in it, or the section or list that holds it; or
-    about a pool, where a node may be missing from it; or whether its fix would write into one of them.
+    about what machines give, where that of some is not known; or whether its fix would write into one of them.
     """
     own = [from_the_top(at) for at in (finding.at, finding.also) if at and not isinstance(at, Position)]
     beside = any(len(at) >= len(place) - 1 and all(map(eq, at, place)) for at in own for place in places)
-    lost = any(place[1:2] == ("nodes",) and (len(place) == 3 or place[3:] == ("pool",)) for place in places)
+    lost = any(place[1] in {"nodes", "pools"} and place[3:4] in _GIVING for place in places if len(place) > 2)
     written = any(from_the_top(edit.at)[: len(place)] == place for edit in finding.edits for place in places)
-    return beside or written or (lost and any(at[1:2] == ("pools",) and len(at) > 2 for at in own))
+    return beside or written or (lost and any(map(_counts_machines, own)))
+
+
+def _counts_machines(at: Steps) -> bool:
+    return len(at) > 2 and (at[1] in {"pools", "storage"} or "quotas" in at)
 
 
 def _misplaced(cluster: Cluster, name: str) -> Iterable[Finding]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from generator.model.finding import Finding
 from generator.model.rule import Explained
-from generator.spec.document import Lines, Span, YamlNode
+from generator.spec.document import MERGE, Lines, Span, YamlNode
 from generator.spec.limit import MOST
 from generator.spec.pyyaml import yaml
 from generator.spec.scalars import in_range, resolve
@@ -158,12 +158,12 @@ class Builder:
         frame = self._stack[-1]
         key = frame.key = event.value
         frame.span = span
-        frame.drop = key in frame.value or (key == "<<" and event.implicit[0])
+        frame.drop = key in frame.value
         if key in frame.value:
             self._report(
                 KEY_TWICE, f"the key {key} is given twice", "remove one of the two", span, frame.node.keys[key]
             )
-        elif frame.drop:
+        elif key == MERGE and event.implicit[0]:
             self._report(MERGE_KEY, "merge keys are not part of YAML 1.2", "write the keys out", span)
         elif not isinstance(value, str):
             fix = f'write "{key}"' if key else "write the key before the colon"
@@ -193,11 +193,9 @@ class Builder:
         span = event.start_mark.index, event.end_mark.index
         fix = f'write the value itself, or quote it if it is text: "*{event.anchor}"'
         self._report(ANCHOR, f"the alias *{event.anchor} is not allowed", fix, span)
-        if self._stack and isinstance(self._stack[-1].value, dict):
-            self._stack[-1].drop = True
-            if self._stack[-1].key is None:
-                self._stack[-1].key = ""
-                return
+        if self._awaits_key():
+            self._stack[-1].key, self._stack[-1].drop = "", True
+            return
         self._add(None, YamlNode(*span))
 
     def _start(self, event: Any, value: Any) -> bool:

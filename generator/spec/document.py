@@ -12,6 +12,9 @@ from generator.model.rule import Explained
 BESIDE_SPEC = frozenset({"metadata", "kind", "apiVersion"})
 """What a cluster file holds beside `spec`."""
 
+MERGE = "<<"
+"""The key of YAML 1.1 whose value gives others."""
+
 Span: TypeAlias = tuple[int, int]
 """Offsets of the first character and of the one behind the last."""
 

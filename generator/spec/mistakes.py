@@ -9,7 +9,7 @@ from unicodedata import category
 
 from generator.model.finding import Edit, Finding, Path, Position, put, remove, rename
 from generator.model.rule import Explained
-from generator.spec.document import BESIDE_SPEC, Document, printable
+from generator.spec.document import BESIDE_SPEC, MERGE, Document, printable
 from generator.spec.limit import MOST, capped
 from generator.spec.moved import MOVED, MOVED_KEY, moved, other_version
 from generator.spec.near import did_you_mean, misnamed, near, suggest
@@ -128,7 +128,7 @@ class _Teller:
     def _missing(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema["properties"]
         mistyped = {near(key, free) for key, free in islice(misnamed(mistake.given, known), MOST)}
-        for name in mistake.argument:
+        for name in mistake.argument if MERGE not in mistake.given else ():
             if name not in mistake.given and name not in mistyped:
                 message, choices = f"{named(mistake.at)} has no `{name}`", known[name].get("enum", ())
                 edits = put((*mistake.at, name), choices[0]) if len(choices) == 1 else ()

@@ -150,7 +150,16 @@ def test_an_error_that_no_one_has_met_is_told_in_the_words_of_the_parser() -> No
 def test_reading_goes_on_behind_what_is_refused() -> None:
     text = "a: 1\na: 2\n1: x\n<<: {b: 1}\nc: !x y\nd: &d z\ne: *d\n? [k]\n: v\nf: [*d, 1]\ng: 1e999\n"
     document = read(text, "f")
-    assert document.value == {"a": 1, "1": "x", "c": "y", "d": "z", "f": [None, 1], "g": "1e999"}
+    assert document.value == {
+        "a": 1,
+        "1": "x",
+        "c": "y",
+        "<<": {"b": 1},
+        "d": "z",
+        "e": None,
+        "f": [None, 1],
+        "g": "1e999",
+    }
     assert [finding.code[-2:] for finding in document.findings] == [
         "08",
         "09",

@@ -2,12 +2,15 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reference import ROOT
 
 from generator.cli import run
+from generator.layout.emit import emit
 from generator.repository.cluster_files import examine
+from generator.spec.reader import read
 
 MINIMAL = (Path(__file__).parent.parent / "wrong" / "valid" / "minimal.yaml").read_text()
 
@@ -81,6 +84,40 @@ def test_a_mistake_of_form_brings_no_finding_of_meaning(right: str, wrong: str, 
     assert right in MINIMAL
     one = found(MINIMAL.replace(right, wrong))
     assert [each.split()[1] for each in one] == [code]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "codes"),
+    [
+        ("name: lab", "name: *name", ["GEN-YAML-010"]),
+        ("address: 10.10.0.21", "address: *address", ["GEN-YAML-010"]),
+        ("domain: lab.example.org", "domain: lab.example.org, timezone: *zone", ["GEN-YAML-010"]),
+        ("{name: cp-3, pool: system, ", "{<<: *node, ", ["GEN-YAML-012", "GEN-YAML-010"]),
+    ],
+)
+def test_what_an_alias_stands_for_is_not_missing(right: str, wrong: str, codes: list[str]) -> None:
+    assert right in MINIMAL
+    assert [each.split()[1] for each in found(MINIMAL.replace(right, wrong))] == codes
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"nodes": "x"}, {"nodes": None}, {"nodes": {}}),
+        *({"teams": "x"}, {"storage": "x"}, {"fabric": "x"}, {"gpus": "x"}),
+        {"pools.cpu.hardware": "x"},
+    ],
+)
+def test_what_rests_on_a_section_that_cannot_be_read_waits(wrong: dict[str, Any]) -> None:
+    value = read((ROOT / "clusters/ml50/cluster.yaml").read_bytes(), "f").value
+    ((place, instead),) = wrong.items()
+    *way, last = place.split(".")
+    holder = value["spec"]
+    for step in way:
+        holder = holder[step]
+    holder[last] = instead
+    codes = [each.code for each in examine(emit(value).encode(), "f", "ml50").findings]
+    assert codes == ["GEN-SCHEMA-003"]
 
 
 @pytest.mark.parametrize(
