@@ -140,8 +140,8 @@ class _Teller:
         names = [wanted] if isinstance(wanted, str) else list(wanted)
         if given is None:
             what = "item" if isinstance(at[-1], int) else "key"
-            fix = self._in_comment(at) or f"give it {kinds(names)}, or remove the {what}"
-            # A key may be one that must be there.
+            otherwise = "" if mistake.needed else f", or remove the {what}"
+            fix = self._in_comment(at) or f"give it {kinds(names)}{otherwise}"
             edits = remove(at) if what == "item" else ()
             return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=what == "key", edits=edits)
         raw = self.document.raw(at)
@@ -178,7 +178,7 @@ class _Teller:
         choices = list(values)
         fix = f"write `{choices[0]}`" if len(choices) == 1 else f"write one of these: {', '.join(choices)}"
         if mistake.given is None:
-            fix = f"write {either(choices)}, or remove the key"
+            fix = f"write {either(choices)}" + ("" if mistake.needed else ", or remove the key")
             return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=True)
         given = mistake.given if isinstance(mistake.given, str) else self.document.raw(at)
         shown = of_kind(mistake.given) if given is None else f"`{short(given)}`"

@@ -1,6 +1,6 @@
 """What of the schema the values of a file break."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ Hook = Callable[[type, Any], Any]
 
 class Mistake(Struct):
     """One broken keyword of the schema: where, which, its argument, the value given, and the schema around it. `key` is
-    true where the value is itself a key of the map at the end of the path.
+    true where the value is itself a key of the map at the end of the path, `needed` where its own key must be there.
     """
 
     at: Path
@@ -26,11 +26,13 @@ class Mistake(Struct):
     given: Any
     schema: dict[str, Any]
     key: bool = False
+    needed: bool = False
 
 
 def violated(value: Any, hook: Hook) -> Iterator[Mistake]:
     """Yield what of the schema the values of a file break."""
-    return map(_mistake, validator(hook).iter_errors(value))
+    whole = validator(hook)
+    return (_mistake(error, whole.schema) for error in whole.iter_errors(value))
 
 
 @cache
@@ -55,9 +57,21 @@ def _required(_: Any, names: list[str], given: Any, __: Any) -> Iterator[Validat
         yield ValidationError("keys are missing")
 
 
-def _mistake(error: Any) -> Mistake:
+def _mistake(error: Any, whole: Any) -> Mistake:
     at = tuple(error.absolute_path)
     # What is said of a map's keys is said at the map; the key is the instance.
     key = "propertyNames" in error.absolute_schema_path
     at = (*at, error.instance) if key else at
-    return Mistake(at, error.validator, error.validator_value, error.instance, error.schema, key)
+    needed = bool(at) and at[-1] in _needed_beside(error.absolute_schema_path, whole)
+    return Mistake(at, error.validator, error.validator_value, error.instance, error.schema, key, needed)
+
+
+def _needed_beside(way: Iterable[Any], whole: Any) -> list[str]:
+    """Return the keys that must be there in the section whose key a way through the whole schema ends at."""
+    here, defined, needed = whole, whole["$defs"], list[str]()
+    for step in way:
+        here = defined[here["$ref"].rpartition("/")[2]] if "$ref" in here else here
+        if step in {"properties", "additionalProperties", "items"}:
+            needed = here.get("required", []) if step == "properties" else []
+        here = here[step]
+    return needed
