@@ -1,20 +1,29 @@
 """The only place that starts a program: to its end, or beside `gen` for a while."""
 
+import atexit
 import contextlib
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import environ
 from pathlib import Path
-from typing import TypeAlias
+from time import monotonic
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from generator.errors import CommandError, UsageError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Program: TypeAlias = "subprocess.Popen[bytes]"
 
 PATIENCE = 30.0
 """Seconds a program has to end before it is killed."""
+_MOMENT = 2.0
+_THREADS = "gen-threads"
 
 _running: "set[subprocess.Popen[str]]" = set()
 _halted: list[bool] = []
@@ -117,6 +126,32 @@ def halt() -> None:
     _halted.append(True)
     for process in [*_running]:
         process.terminate()
+
+
+@contextlib.contextmanager
+def threads(most: int | None = None) -> "Iterator[ThreadPoolExecutor]":
+    """Yield threads that begin nothing more when the block is left early. After `halt` they are not waited for: one
+    may hear a server that never answers; `leave` sees to them.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - few need it
+
+    pool = ThreadPoolExecutor(most, thread_name_prefix=_THREADS)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=not _halted, cancel_futures=True)
+
+
+def leave(code: int) -> NoReturn:
+    """End this process after `halt`: its threads have a moment to tidy up, and those that wait longer are left."""
+    until = monotonic() + _MOMENT
+    ours = [one for one in threading.enumerate() if one.name.startswith(_THREADS)]
+    for one in ours:
+        one.join(max(0.0, until - monotonic()))
+    if any(one.is_alive() for one in ours):
+        atexit._run_exitfuncs()  # noqa: SLF001 - the interpreter would wait for the threads before it calls these
+        os._exit(code)
+    sys.exit(code)
 
 
 def start(folder: Path, command: list[str]) -> Program:

@@ -1,8 +1,6 @@
 """What is applied to a cluster: every Application, built by Kustomize from the repository as it stands."""
 
 from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from posixpath import join, normpath
@@ -25,6 +23,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 from generator.model.finding import Finding
+from generator.process import threads
 from generator.repository.vendored import locked, on_disk
 
 
@@ -92,7 +91,7 @@ def _parts(copy: Path, cluster: str, wanted: Collection[str] | None = None) -> t
     """
     command, argocd = program(), f"clusters/{cluster}/argocd"
     taken: dict[Path, TakenOut] = {}
-    with _pool() as pool:
+    with threads() as pool:
         first = _part(command, copy, (ROOT, argocd), _staged(copy, argocd, taken))
         places, left = _places(copy, cluster, first)
         if wanted is not None:
@@ -100,16 +99,6 @@ def _parts(copy: Path, cluster: str, wanted: Collection[str] | None = None) -> t
         removed = {place: _staged(copy, place, taken) for place in places.values()}
         work = pool.map(lambda one: _part(command, copy, one, removed[one[1]]), places.items())
         return {**dict(zip(places, work, strict=True)), ROOT: first}, left
-
-
-@contextmanager
-def _pool() -> Iterator[ThreadPoolExecutor]:
-    """Yield threads that begin nothing more when the block is left early."""
-    pool = ThreadPoolExecutor()
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _elsewhere(parts: dict[str, _Part]) -> Iterator[str]:

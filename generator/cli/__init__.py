@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 BUG = 70
+_STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+_heard: list[int] = []
 VERBS = {
     "bootstrap": "Bring a cluster of bare nodes to where Argo CD syncs it; tell what is missing.",
     "check": "Check cluster files and report everything that is wrong with them.",
@@ -139,21 +141,28 @@ def cli(directory: str | None) -> None:
 
 def main() -> None:
     """Run `gen` and end the process."""
-    signal.signal(signal.SIGTERM, _stopped)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in _STOPS:
+        # What is ignored stays so: `nohup` wants it, and shells for what runs in the background.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stopped)
     code = run(sys.argv[1:])
     # What is done is done: from here on Ctrl-C could only end in a traceback.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in _STOPS:
+        signal.signal(number, signal.SIG_IGN)
     # Nor need the interpreter look through everything once more before it ends: a thirtieth.
     gc.freeze()
+    if _heard:
+        from generator.process import leave  # noqa: PLC0415 - only when it is needed
+
+        leave(128 + _heard[0])
     sys.exit(code)
 
 
-def _stopped(_number: int, _frame: object) -> None:
-    """End as by Ctrl-C: what is temporary goes, and so do the programs that were started."""
+def _stopped(number: int, _frame: object) -> None:
+    """End in good order: what is temporary goes, and so do the programs that were started."""
     from generator.process import halt  # noqa: PLC0415 - only when it is needed
 
+    _heard.append(number)
     halt()
     raise KeyboardInterrupt
 

@@ -7,7 +7,6 @@ import os
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from generator.errors import UsageError
 from generator.live.answers import foreign
 from generator.live.apiserver import Started
 from generator.live.certificate_end import end_of_pem
+from generator.process import threads
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient, Configuration
@@ -119,13 +119,10 @@ class ApiConnection:
         """Ask many things at once, as `ask`; answers come in the order of the requests. The first that raises ends
         it.
         """
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with threads(AT_ONCE) as pool:
             asked = [pool.submit(self.ask, request, busy=busy) for request in requests]
-            try:
-                for one in asked:
-                    yield one.result()
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+            for one in asked:
+                yield one.result()
 
     def certificate_ends(self) -> list[tuple[str, datetime | None]]:
         """Return when the certificates of this connection end, by their names: the one that the server shows, and our

@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -12,12 +11,16 @@ from msgspec import Struct
 from generator.layout.lock import LockFile, key
 from generator.layout.upstream import Inputs
 from generator.model.finding import Finding
+from generator.process import threads
 from generator.upstream.charts import Fetched, FetchOptions, Source, fetch
 from generator.upstream.findings import RefusedError
 from generator.upstream.helm import helm
 from generator.upstream.inflate import of_chart, of_manifest
 from generator.upstream.split import Part
 from generator.upstream.tasks import Task
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Key = TypeVar("Key")
 Job = TypeVar("Job")
@@ -67,7 +70,7 @@ def gather(tasks: Sequence[Task], lock: LockFile, how: FetchOptions, tell: Tell)
     needed = [_sources(task) for task in tasks]
     if any(source.release for found in needed for source in found):
         helm()
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+    with threads(os.cpu_count() or 1) as pool:
         unique = {source.unique: source for found in needed for source in found}
         got = _agreed(_all(pool, unique, lambda source: _got(source, lock, how, tell)))
         pieces = [
@@ -89,7 +92,7 @@ def _sources(task: Task) -> list[Source]:
     return found + [Source(url, None, site.manifests, name) for url in task.inputs.manifests]
 
 
-def _all(pool: ThreadPoolExecutor, jobs: Mapping[Key, Job], work: Callable[[Job], Result]) -> dict[Key, Result]:
+def _all(pool: "ThreadPoolExecutor", jobs: Mapping[Key, Job], work: Callable[[Job], Result]) -> dict[Key, Result]:
     return dict(zip(jobs, pool.map(work, jobs.values()), strict=True))
 
 

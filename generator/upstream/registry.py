@@ -11,7 +11,6 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from email.message import Message
 from http.client import HTTPException
 from typing import Any
@@ -23,6 +22,7 @@ from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.layout.image_references import normalised, split
+from generator.process import threads
 from generator.upstream.logins import Logins, logins
 from generator.upstream.web import opener, through
 
@@ -76,7 +76,7 @@ def ask(
         told(reference, answer)
         return reference, answer
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with threads(AT_ONCE) as pool:
         return dict(pool.map(one, dict.fromkeys(references)))
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -165,6 +166,59 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, start: li
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (done.returncode, done.stderr, done.stdout) == (130, b"gen: stopped\n", b"")
+
+
+HANGING = """
+import signal, socket
+from generator import cli, process
+
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)  # who runs in the background may have been told to ignore it
+
+def run(_arguments):
+    server = socket.create_server(("127.0.0.1", 0))
+    def of_a_program():
+        process.run(["sleep", "61.5"])
+    def of_a_server():
+        print("begun", flush=True)
+        socket.create_connection(server.getsockname()).recv(1)
+    with process.threads() as pool:
+        try:
+            for one in [pool.submit(of_a_program), pool.submit(of_a_server)]:
+                one.result()
+        except KeyboardInterrupt:
+            return 130
+
+cli.run = run
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_gen_ends_at_once_when_it_alone_is_asked_to_whatever_it_waits_for(how: signal.Signals) -> None:
+    begun = monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-c", HANGING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"begun\n"
+        process.send_signal(how)
+        # All that gen started has these pipes: they end with the last of it.
+        assert process.communicate(timeout=30) == (b"", b"")
+    assert process.returncode == 128 + how
+    assert monotonic() - begun < 20
+
+
+def test_what_is_to_be_ignored_is() -> None:
+    """As `nohup` asks it of a program."""
+    ask = "import os, signal, sys\nfrom generator import cli\n"
+    ask += "cli.run = lambda _: os.kill(os.getpid(), signal.SIGHUP)\ncli.main()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", ask], check=False, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    assert done.returncode == 0
 
 
 def test_nothing_goes_back_to_the_beginning_of_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -211,8 +211,9 @@ def test_discard_stays_inside_the_repository(standing: World, path: str) -> None
     assert f"--discard {path}: " in standing.gen("vendor", "--discard", path, expect=2)
 
 
+@pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_asked_to_end_takes_helm_and_its_passwords_along(
-    world: World, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
 ) -> None:
     word, homes = "horse" * 4, tmp_path / "homes"
     homes.mkdir()
@@ -235,10 +236,10 @@ def test_a_run_that_is_asked_to_end_takes_helm_and_its_passwords_along(
     while not begun and process.poll() is None:
         time.sleep(0.05)
     assert [word in path.read_text() for path in homes.glob("gen-helm-*/repositories.yaml")] == [True]
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(how)
     said = process.communicate(timeout=20)[0]
     assert time.monotonic() - begun[0] < 6
-    assert (process.returncode, said.strip()) == (130, "gen: stopped")
+    assert (process.returncode, said.strip()) == (128 + how, "gen: stopped")
     assert not list(homes.iterdir())
     assert not (world.root / "gen.lock").exists()
 
