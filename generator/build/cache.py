@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from tempfile import mkstemp
 from typing import TypeVar
 
 import msgspec
 
 from generator.errors import UsageError
 from generator.process import cache_home
+from generator.repository.whole import write_whole
 from generator.spec.pyyaml import yaml
 
 Value = TypeVar("Value")
@@ -94,19 +94,8 @@ def _keep(file: Path, value: object) -> None:
         if len(content) > LARGEST:
             return
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(file, content)
+        write_whole(file, content)
         forget(file.parent)
-
-
-def _write(file: Path, content: bytes) -> None:
-    handle, name = mkstemp(dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as temporary:
-            temporary.write(content)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def forget(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """`gen workload`."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +17,18 @@ from generator.layout.emit import emit
 from generator.layout.image_references import split
 from generator.model.quantity import Quantity
 from generator.repository.cluster_files import Loaded, load
+from generator.repository.whole import write_whole
 from generator.spec.near import suggest
 from generator.workloads import KINDS, workload
 from generator.workloads.ingest import NOTE, Ingest, ingest
 from generator.workloads.server import Server, server
 from generator.workloads.wanted import Serving, Wanted
+
+OUTPUT = click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    help="Write it there; - is standard output. Default: print it.",
+)
 
 
 @click.group("workload")
@@ -54,7 +62,7 @@ def command() -> None:
 @click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
 @click.option("--ca", metavar="CONFIGMAP", help="Its ca.crt is trusted for the bucket. Default: what the image trusts.")
 @click.option("--host", metavar="HOST", help="Of a service: the team's host that leads to it. Default: none.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
+@OUTPUT
 @ROOT
 def new(  # noqa: PLR0913 - the verb's options
     kind: str,
@@ -109,7 +117,7 @@ def new(  # noqa: PLR0913 - the verb's options
 @click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
 @click.option("--ca", metavar="CONFIGMAP", help="Its ca.crt is trusted for the bucket. Default: what the image trusts.")
 @click.option("--image", metavar="IMAGE", help="With bash and mc. Default: MinIO's client, as for backups.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
+@OUTPUT
 @ROOT
 def bring(  # noqa: PLR0913 - the verb's options
     name: str,
@@ -153,7 +161,7 @@ def bring(  # noqa: PLR0913 - the verb's options
 @click.option("--host", metavar="HOST", help="The team's host that leads to it. Default: none.")
 @click.option("--pool", metavar="POOL", help="The nodes. Default: of those without GPUs the team's largest quota.")
 @click.option("--priority", metavar="CLASS", help="A class that the team may use. Default: the middle one.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
+@OUTPUT
 @ROOT
 def serve(  # noqa: PLR0913 - the verb's options
     name: str,
@@ -189,7 +197,7 @@ def _hand_over(manifests: Sequence[Manifest], notes: Sequence[str], output: Path
     for note in notes:
         say(f"note: {note}", err=True)
     text = "---\n".join(emit(manifest) for manifest in manifests)
-    if output:
+    if output and str(output) != "-":
         _write(output, text)
         say(f"wrote {output}; next: kubectl create --filename {output}")
     else:
@@ -250,11 +258,10 @@ def _all(names: list[str]) -> str:
 
 
 def _write(output: Path, text: str) -> None:
+    if os.path.lexists(output):
+        raise UsageError(f"{output} is there already: name another file, or remove it")
     try:
-        with output.open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except FileExistsError:
-        raise UsageError(f"{output} is there already: name another file, or remove it") from None
+        write_whole(output, text.encode(), mode=0o666)
     except FileNotFoundError:
         raise UsageError(f"{output}: there is no folder {output.parent}: make it, or name another file") from None
     except OSError as error:

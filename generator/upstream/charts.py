@@ -3,9 +3,7 @@ from where they are published.
 """
 
 import hashlib
-import os
 import tarfile
-import tempfile
 import time
 from contextlib import suppress
 from io import BytesIO
@@ -18,6 +16,7 @@ from generator.components.component import Chart, Manifest, Release
 from generator.errors import UsageError
 from generator.layout.lock import LockFile
 from generator.process import cache_home
+from generator.repository.whole import PART, write_whole
 from generator.upstream.documents import documents
 from generator.upstream.download import Sources, pull_chart, pull_manifest
 from generator.upstream.findings import RefusedError
@@ -138,23 +137,12 @@ def store(content: bytes, suffix: str) -> Path:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         _sweep(file.parent)
-        _write(file, content)
+        write_whole(file, content)
     except OSError as error:
         raise UsageError(
             f"{file.parent}: cannot be written: {error.strerror}; free some space, or set XDG_CACHE_HOME elsewhere"
         ) from None
     return file
-
-
-def _write(file: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".part-")
-    try:
-        with os.fdopen(handle, "wb") as part:
-            part.write(content)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _cached_file(locked: str, suffix: str) -> Path:
@@ -163,7 +151,7 @@ def _cached_file(locked: str, suffix: str) -> Path:
 
 def _sweep(folder: Path) -> None:
     """Remove what runs that were killed left a day ago or earlier."""
-    for part in folder.glob(".part-*"):
+    for part in folder.glob(f"{PART}*"):
         with suppress(OSError):
             if part.stat().st_mtime < time.time() - _DAY:
                 part.unlink()

@@ -1,5 +1,6 @@
 """`gen workload`, as it is typed."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,21 @@ def test_what_is_printed_is_what_is_written(capsys: pytest.CaptureFixture[str], 
     file = tmp_path / "bert.yaml"
     assert run([*NEW, "jax", *BERT, "--team", "vision", "--output", str(file)]) == 0
     assert file.read_text() == printed
+    assert run([*NEW, "jax", *BERT, "--team", "vision", "--output", "-"]) == 0
+    assert (capsys.readouterr().out.endswith(printed), Path("-").exists()) == (True, False)
+
+
+def test_of_a_file_for_which_there_is_no_room_nothing_is_left(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    soft, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
+    try:
+        assert run([*NEW, "jax", *BERT, "--team", "vision", "--output", str(tmp_path / "bert.yaml")]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
+    assert "bert.yaml: cannot be written: File too large" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_is_there_stays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from generator.model.fields import dig, mapping, sequence
 from generator.rehearsal.jobs import KUEUE
 from generator.rehearsal.simulation.shape import shape
 from generator.rehearsal.standin import CLAIMS, VOLUMES
+from generator.repository.whole import write_whole
 
 NODES, PODS, NAMESPACES = "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces"
 CEPH = f"/apis/ceph.rook.io/v1/namespaces/{ROOK}/cephclusters"
@@ -134,7 +135,6 @@ def load(file: Path, cluster: str) -> State:
 def save(state: State, file: Path) -> None:
     """Write what was read to a file of one's own. Raises UsageError."""
     try:
-        file.touch(0o600)
-        file.write_bytes(json.encode(state))
+        write_whole(file, json.encode(state))
     except OSError as error:
         raise UsageError(f"{file}: it cannot be written: {error.strerror}") from None
