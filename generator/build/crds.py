@@ -13,6 +13,7 @@ from generator.build.manifests import documents_with_items, is_manifest
 from generator.build.objects import Built
 from generator.components.component import Manifest
 from generator.errors import UsageError
+from generator.repository.given_files import read_given
 
 
 def with_definitions(built: Built, folders: Iterable[Path]) -> Built:
@@ -43,7 +44,7 @@ def _with_definitions(built: Built, folders: list[Path]) -> Built:
 
 def _wanted(path: Path, wanted: dict[tuple[str, str], set[str]]) -> Iterator[Manifest]:
     """Yield the CRDs of a file that are wanted. Text is searched first: to read one as YAML may take half a second."""
-    text = path.read_bytes()
+    text = read_given(path)
     if CRD.encode() not in text or not any(_mentions(text, kind) and group.encode() in text for group, kind in wanted):
         return
     try:

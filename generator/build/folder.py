@@ -21,6 +21,7 @@ from generator.errors import UsageError
 from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.model.finding import Finding, Position
 from generator.model.plural import plural
+from generator.repository.given_files import capped, read_given, says_so
 
 _SUFFIXES = {".yaml", ".yml", ".json"}
 _FLUX = "kustomize.toolkit.fluxcd.io"
@@ -46,14 +47,15 @@ def read_manifests(path: Path) -> Built:
     and what one would fetch. Raises UsageError for a path that is not there.
     """
     if str(path) == "-":
-        return _gathered("standard input", [_read("-", sys.stdin.buffer.read())], 1)
+        content = capped(sys.stdin.buffer, "standard input")
+        return _gathered("standard input", [_read("-", _manifests(content, "standard input"))], 1)
     if not _exists(path):
         raise UsageError(f"{path}: there is no such file or folder")
     if any(os.path.isfile(path / name) for name in KUSTOMIZATION_NAMES):  # noqa: PTH113 - never raises
         built = build_kustomization(path)
         why = "; ".join(built.notes[:3]) or "Kustomize builds nothing from it"
         return built if built.objects or built.findings else _without(built, why)
-    return _all_below(path) if path.is_dir() else _gathered(str(path), [_of_file(path)], 1)
+    return _all_below(path) if path.is_dir() else _gathered(str(path), [_named(path)], 1)
 
 
 def _exists(path: Path) -> bool:
@@ -70,7 +72,7 @@ def _all_below(path: Path) -> Built:
     files = list(_walk(path, refused))
     variants = Variants.of(path, files)
     listed = [file for file in files if file.suffix.lower() in _SUFFIXES and not variants.is_other(file)]
-    found = _substituted([_grouped(_of_file(file, searched=True), variants, file) for file in listed])
+    found = _substituted([_grouped(_of_file(file), variants, file) for file in listed])
     notes = tuple(variants.notes(one for each in found for one in each.objects))
     unread = _File(findings=tuple(_unopened(error) for error in refused), notes=notes)
     return _gathered(str(path), [*found, unread], len(listed))
@@ -114,14 +116,28 @@ def files_below(path: Path) -> list[Path]:
     return found
 
 
-def _of_file(file: Path, *, searched: bool = False) -> _File:
-    """Read a file. JSON that was only found below a folder may be anything, one value on each line as well."""
+def _named(path: Path) -> _File:
+    """Read a file or a pipe. Raises UsageError for a cluster file, as a pipe may bring one."""
+    try:
+        return _read(str(path), _manifests(read_given(path), str(path)))
+    except OSError as error:
+        return _File(findings=(_unopened(error),))
+
+
+def _manifests(content: bytes, name: str) -> bytes:
+    if says_so(content):
+        raise UsageError(f"{name}: this is a cluster file, and no file that gen can name; name one: gen check FILE")
+    return content
+
+
+def _of_file(file: Path) -> _File:
+    """Read a file below a folder. JSON there may be anything, one value on each line as well."""
     try:
         content = file.read_bytes()
     except OSError as error:
         return _File(findings=(_unopened(error),))
     read = _read(str(file), content)
-    if searched and read.findings and file.suffix.lower() == ".json" and b'"apiVersion"' not in content:
+    if read.findings and file.suffix.lower() == ".json" and b'"apiVersion"' not in content:
         return _File(notes=(f"{file}: cannot be read, and names no apiVersion",))
     return read
 

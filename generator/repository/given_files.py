@@ -6,6 +6,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 from msgspec import structs
 
@@ -13,13 +14,16 @@ from generator.errors import UsageError
 from generator.repository.cluster_files import MISNAMED, Loaded, examine, load
 from generator.spec.reader import SIZE
 
+MOST = 64 * 2**20
+"""Bytes of manifests that are read of one file."""
+
 
 def is_cluster_file(path: Path) -> bool:
     """Tell whether a file says that it is a cluster's, or lies where one does. False for what cannot be read."""
     try:
         if not path.is_file() or path.stat().st_size > SIZE:
             return False
-        return path.name == "cluster.yaml" or _says_so(path.read_bytes())
+        return path.name == "cluster.yaml" or says_so(path.read_bytes())
     except OSError:
         return False
 
@@ -49,7 +53,7 @@ def load_files(paths: Iterable[Path]) -> list[Loaded]:
 
 def _alone(path: Path) -> Loaded:
     content = _content(path)
-    if path.name != "cluster.yaml" and not _says_so(content):
+    if path.name != "cluster.yaml" and not says_so(content):
         why = "no line of it begins with `apiVersion: gen/`"
         raise UsageError(
             f"{path}: this is no cluster file: {why}; manifests are judged by themselves: gen check {path}"
@@ -70,10 +74,29 @@ def _content(path: Path) -> bytes:
     raise UsageError(f"{path}: cannot be read: it is {what or 'no regular file'}")
 
 
-def _says_so(content: bytes) -> bool:
-    """Tell whether the text is a cluster's: by its version, or by its kind where it has none. It is looked for and not
-    read, as the file may be wrong in any way.
+def read_given(path: Path) -> bytes:
+    """Return what is in a file, or comes through a pipe, that a user names. Raises UsageError for a device, which may
+    never end, and beyond `MOST`; OSError for what cannot be read.
     """
+    if path.is_block_device() or path.is_char_device():
+        raise UsageError(f"{path}: it is a device, which may never end; name a file or a pipe")
+    with path.open("rb") as opened:
+        return capped(opened, str(path))
+
+
+def capped(opened: IO[bytes], name: str) -> bytes:
+    """Return all that is to be read. Raises UsageError beyond `MOST`."""
+    content = opened.read(MOST + 1)
+    if len(content) > MOST:
+        raise UsageError(f"{name}: it has more than {MOST // 2**20} MiB, the most that is read; name another, or parts")
+    return content
+
+
+def says_so(content: bytes) -> bool:
+    """Tell whether the text is a cluster's: by its version, or by its kind where it has none. It is looked for and not
+    read, as the file may be wrong in any way: of another encoding, or with line ends of another system.
+    """
+    content = content.replace(b"\0", b"").replace(b"\r", b"\n").lstrip(b"\xef\xbb\xbf\xff\xfe")
     version = re.search(rb"""^['"]?apiVersion['"]?\s*:\s*['"]?(gen/)?""", content, re.MULTILINE)
     if version:
         return version[1] is not None

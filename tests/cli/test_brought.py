@@ -1,6 +1,8 @@
 """`gen check PATH` over manifests that somebody brings."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,3 +157,34 @@ def test_what_is_no_manifest_ends_in_a_finding(
     (brought / "nowhere.yaml").symlink_to(brought / "absent.yaml")
     assert run(["check", str(brought)]) == 1
     assert "error GEN-FILE-00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["/dev/zero"], "gen: /dev/zero: it is a device, which may never end; name a file or a pipe\n"),
+        (["-"], "gen: standard input: it has more than 64 MiB, the most that is read; name another, or parts\n"),
+        (["tests/wrong/brought", "--schemas", "/dev/zero"], "gen: /dev/zero: it is a device"),
+    ],
+)
+def test_what_never_ends_is_not_read(words: list[str], told: str) -> None:
+    with Path("/dev/zero").open("rb") as endless:
+        done = subprocess.run(
+            [sys.executable, "-m", "generator", "check", *words],
+            stdin=endless, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(told)
+
+
+@pytest.mark.parametrize("name", ["/dev/stdin", "-"])
+def test_a_pipe_brings_manifests_and_no_cluster_file(name: str) -> None:
+    def checked(text: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "generator", "check", name]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=ROOT, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    code, said = checked("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n")
+    assert (code, "1 object, 0 errors" in said) == (0, True)
+    code, said = checked((ROOT / "clusters/ml50/cluster.yaml").read_text())
+    assert (code, "this is a cluster file" in said) == (2, True)

@@ -35,6 +35,9 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
+CLUSTER_TEXT = (ROOT / "clusters/ml50/cluster.yaml").read_text()
+
+
 def edit(repository: Path, old: str, new: str) -> None:
     path = repository / "clusters/a30-bench/cluster.yaml"
     content = path.read_text()
@@ -832,6 +835,24 @@ def test_check_says_what_is_no_cluster_file(name: str, words: str, capsys: pytes
     """Beside one: what is named alone holds manifests."""
     assert run(["check", str(ROOT / "clusters/ml50/cluster.yaml"), str(ROOT / name)]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (CLUSTER_TEXT.encode("utf-16"), "GEN-YAML-002"),
+        (CLUSTER_TEXT.encode("utf-16-le"), "GEN-YAML-003"),
+        (CLUSTER_TEXT.replace("\n", "\r").encode(), "GEN-YAML-003"),
+        (b"\xef\xbb\xbfapiVersion: gen/v1alpha1\n", "GEN-SCHEMA"),
+    ],
+    ids=["UTF-16", "UTF-16 without its mark", "line ends of an old Mac", "a mark before the version"],
+)
+def test_a_cluster_file_is_known_as_one_however_it_was_saved(
+    tmp_path: Path, content: bytes, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lab.yaml").write_bytes(content)
+    assert run(["check", str(tmp_path / "lab.yaml")]) == 1
+    assert f"error {code}" in capsys.readouterr().out
 
 
 def test_a_cluster_file_without_its_version_is_told_what_it_lacks(
