@@ -70,10 +70,11 @@ def command(  # noqa: PLR0913 - the options of the verb
     A file that differs from HEAD is held against the cluster that HEAD describes: warnings tell what that one refuses,
     what loses data, and what is left behind.
 
-    A PATH that is no cluster file holds manifests: a folder, a kustomization, a file, or standard input (-). They are
-    judged as part of the cluster that --cluster names, with that cluster's waivers; without it of the only one of the
-    repository. Where there are several, or none, or with --rendered, they are judged as part of no cluster. What could
-    not be judged is always told.
+    A PATH that is no cluster file, and no folder with one, holds manifests: a folder, a kustomization, a file, or
+    standard input (-). They are judged as part of the cluster that --cluster names, with that cluster's waivers;
+    without it of the only one of the repository. Where there are several, or none, or with --rendered, they are judged
+    as part of no cluster. What could not be judged is always told. What gen itself makes of a cluster file is refused
+    here, but for `custom/`.
 
     With --rendered also the objects of clusters, as Kustomize builds them from the repository as it stands.
 
@@ -82,10 +83,11 @@ def command(  # noqa: PLR0913 - the options of the verb
     """
     if (since or shard) and more["paths"]:
         raise UsageError(f"give PATH or {'--since' if since else '--shard'}: both say which cluster files are checked")
+    more["paths"] = _cluster_files(more["paths"])
     wanted = narrowed(root_of(directory), clusters, since, shard) if since or shard else clusters
     if wanted is None:
         return _untouched(nobody(since, shard), output)
-    brought = not (rendered or server) and _are_manifests(more["paths"])
+    brought = not (rendered or server) and _are_brought(more["paths"])
     if rendered or server or brought:
         judging = {"rendered": rendered or brought, "server": server, "within_only": brought}
         return _check_rendered(clusters=wanted, output=output, directory=directory, **judging, **more)
@@ -100,11 +102,26 @@ def _check_rendered(**given: Any) -> int:
     return check_rendered(CheckOptions(**given))
 
 
-def _are_manifests(paths: Sequence[Path]) -> bool:
-    """Tell whether all that is named holds manifests. A folder of cluster files is a repository, and does not."""
-    from generator.repository.given_files import is_cluster_file  # noqa: PLC0415 - for this way only
+def _cluster_files(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """Take a folder that holds a cluster file for that file."""
+    if not paths:
+        return ()
+    from generator.repository.given_files import as_cluster_file  # noqa: PLC0415 - for this way only
 
-    return bool(paths) and not any(is_cluster_file(path) or any(path.glob("clusters/*/cluster.yaml")) for path in paths)
+    return tuple(map(as_cluster_file, paths))
+
+
+def _are_brought(paths: Sequence[Path]) -> bool:
+    """Tell whether all that is named holds manifests. A folder of cluster files is a repository, and does not. Raises
+    UsageError for what gen makes itself.
+    """
+    from generator.repository.given_files import generated, is_cluster_file  # noqa: PLC0415 - for this way only
+
+    if not paths or any(is_cluster_file(path) or any(path.glob("clusters/*/cluster.yaml")) for path in paths):
+        return False
+    if made := next(((path, why) for path in paths if (why := generated(path))), None):
+        raise UsageError(f"{made[0]}: {made[1]}")
+    return True
 
 
 def _refuse_unused(paths: Sequence[Path], clusters: Sequence[str], of_others: Iterable[object]) -> None:

@@ -11,7 +11,10 @@ from typing import IO
 from msgspec import structs
 
 from generator.errors import UsageError
+from generator.layout.lock import LOCK
+from generator.model.cluster import cluster_file
 from generator.repository.cluster_files import MISNAMED, Loaded, examine, load
+from generator.repository.places import RENDERED, names
 from generator.spec.reader import SIZE
 
 MOST = 64 * 2**20
@@ -33,6 +36,29 @@ def place(path: Path) -> tuple[Path, str] | None:
     parents = Path(os.path.abspath(path)).parents  # noqa: PTH100 - a link keeps the name by which it is called
     is_one = path.name == "cluster.yaml" and len(parents) > 2 and parents[1].name == "clusters"
     return (parents[2], parents[0].name) if is_one else None
+
+
+def as_cluster_file(path: Path) -> Path:
+    """Return the cluster file that a folder holds, else the path itself."""
+    inside = path / "cluster.yaml"
+    return inside if is_cluster_file(inside) and says_so(_content(inside)) else path
+
+
+def generated(path: Path) -> str:
+    """Say of what gen makes of cluster files how it is checked; "" for what people bring, as in `custom`."""
+    here = Path(os.path.abspath(path))  # noqa: PTH100 - as in `place`
+    root = next((one for one in here.parents if (one / LOCK).is_file() and (one / "clusters").is_dir()), None)
+    if not root:
+        return ""
+    first, name, part = (*here.relative_to(root).parts, "", "")[:3]
+    if first == "clusters" and not name:
+        return "it holds the cluster files of the repository; check them: gen check"
+    if first == "base" or (first == "overlays" and not name):
+        return "gen makes it of clusters/*/cluster.yaml; check those: gen check --rendered"
+    of_one = first == "overlays" or (first == "clusters" and part in RENDERED)
+    if not of_one or "custom" in here.parts or name not in names(root):
+        return ""
+    return f"gen makes it of {cluster_file(name)}; check that: gen check --rendered --cluster {name}"
 
 
 def load_files(paths: Iterable[Path]) -> list[Loaded]:

@@ -855,6 +855,39 @@ def test_a_cluster_file_is_known_as_one_however_it_was_saved(
     assert f"error {code}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("clusters", "it holds the cluster files of the repository; check them: gen check"),
+        ("base", "gen makes it of clusters/*/cluster.yaml; check those: gen check --rendered"),
+        ("base/queues", "gen makes it of clusters/*/cluster.yaml; check those: gen check --rendered"),
+        ("overlays", "gen makes it of clusters/*/cluster.yaml; check those: gen check --rendered"),
+        *(
+            (folder, "gen makes it of clusters/ml50/cluster.yaml; check that: gen check --rendered --cluster ml50")
+            for folder in ("overlays/ml50", "overlays/ml50/queues", "clusters/ml50/bootstrap", "clusters/ml50/argocd")
+        ),
+    ],
+)
+def test_what_gen_makes_is_nothing_that_a_team_brings(
+    path: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert run(["check", path]) == 2
+    assert capsys.readouterr().err == f"gen: {path}: {told}\n"
+
+
+def test_a_folder_of_a_cluster_is_checked_as_it(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "cni: calico", "cni: calicoo")
+    assert run(["check", str(repository / "clusters/a30-bench")]) == 1
+    assert "GEN-SCHEMA-004" in capsys.readouterr().out
+    custom = repository / "overlays/a30-bench/queues/custom"
+    custom.mkdir(parents=True)
+    (repository / "gen.lock").touch()
+    (custom / "one.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n")
+    assert run(["check", "-C", "/", str(custom)]) == 0
+    assert "1 object, 0 errors" in capsys.readouterr().out
+
+
 def test_a_cluster_file_without_its_version_is_told_what_it_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
