@@ -23,9 +23,9 @@ def plan_notes(found: Plan) -> Iterator[str]:
             "`git add --renormalize .` and a commit, they stay as gen writes them"
         )
     if hollow := [each.path for each in found.changes if each.new is None and not each.old]:
-        yield f"removed: {_named(hollow)}: empty, and nothing that gen renders; `custom/` keeps what is yours"
+        yield f"a render removes {_named(hollow)}: empty, and nothing that gen renders; `custom/` keeps what is yours"
     if found.temporaries:
-        yield f"removed: {_named(found.temporaries)}: named as gen names what it is writing; a killed run leaves such"
+        yield f"a render removes {_named(found.temporaries)}: named as gen names what it is writing; a killed run leaves such"
 
 
 def _named(paths: Sequence[str]) -> str:
