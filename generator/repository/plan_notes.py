@@ -25,7 +25,8 @@ def plan_notes(found: Plan) -> Iterator[str]:
     if hollow := [each.path for each in found.changes if each.new is None and not each.old]:
         yield f"a render removes {_named(hollow)}: empty, and nothing that gen renders; `custom/` keeps what is yours"
     if found.temporaries:
-        yield f"a render removes {_named(found.temporaries)}: named as gen names what it is writing; a killed run leaves such"
+        what = "named as gen names what it is writing; a killed run leaves such"
+        yield f"a render removes {_named(found.temporaries)}: {what}"
 
 
 def _named(paths: Sequence[str]) -> str:
