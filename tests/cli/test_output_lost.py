@@ -59,3 +59,14 @@ def test_a_reader_that_went_away_is_no_finding(arguments: tuple[str, ...], unbuf
     with os.fdopen(writing, "w") as gone:
         done = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, env=env, cwd=ROOT, text=True, check=False)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("verb", ["images", "vendor --check"])
+def test_what_is_closed_changes_nothing(closed: str, verb: str) -> None:
+    command = f'{sys.executable} -m generator {verb} {closed}; echo "code $?" >&9'
+    done = subprocess.run(
+        ["bash", "-c", f"exec 9>&1; {{ {command}; }} >/dev/null"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout in {f"code {code}\n" for code in range(3)}
+    assert "Traceback" not in done.stderr
