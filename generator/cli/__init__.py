@@ -134,7 +134,7 @@ def cli(directory: str | None) -> None:
     Begin: `git init`, `gen init NAME`, edit the file that it names, then `gen check`, `gen render`, `gen commit`.
     `gen help COMMAND` tells more of each.
 
-    Exit codes: 0 done, 1 findings or differences, 2 wrong usage, 3 needs approval, 70 a bug in gen.
+    Exit codes: 0 done, 1 findings or differences, 2 wrong usage, 3 needs approval, 70 a bug in gen, above 128 stopped.
     """
     del directory  # the verbs ask the context for it
 
