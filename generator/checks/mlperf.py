@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from generator.checks.places import given_twice, unknown
+from generator.checks.tiers import shared_classes
 from generator.components.queues.reach import reach
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
@@ -136,3 +137,35 @@ def _most(cluster: Cluster, team: Team, wanted: Mlperf) -> int:
     found = [one.gpus for one in cluster.in_pools(wanted.pool) if one.gpus]
     there = reach(cluster, team, wanted.pool).devices.get(GPU, 0) if wanted.pool in team.quotas else 0
     return min(len(found), there // min(found))
+
+
+@rule("GEN-MLP-006", "benchmarks on several nodes read data that all of them mount")
+def data_shared(cluster: Cluster) -> Iterator[Finding]:
+    """Each pod mounts `data`, and pods of such a benchmark are on nodes of their own. A volume of a node's own disks is
+    on that node, and one of block devices is mounted by one at a time: the pods elsewhere never start, and the GPUs of
+    all are held meanwhile. Where `extras` may bring a class of files, nothing is judged.
+
+    Wrong:
+        storage: {scratch: {storageClass: scratch-nvme}}
+        mlperf:
+          data: mlperf-data
+          runs: [{name: llama, model: llama2-70b, scenario: Offline, queriesPerSecond: 40, nodes: 2}]
+    Right:
+        storage:
+          nfs: {server: nfs.example.org, share: /exports/shared}
+          datasets: [{name: mlperf, share: /exports/mlperf, size: 1Ti, readers: [bench]}]
+        mlperf:
+          data: dataset-mlperf
+    """
+    wanted = cluster.mlperf
+    if not wanted or not wanted.data or shared_classes(cluster) or cluster.extras:
+        return
+    spread = next(((at, run) for at, run in _runs(cluster) if run.nodes > 1), None)
+    if spread:
+        place, run = spread
+        message = (
+            f"benchmark {run.name} reads claim {wanted.data} on {run.nodes} nodes at once, and no storage class here "
+            "is mounted by more than one"
+        )
+        at, fix = ("mlperf", "data"), "add storage.nfs, or a filesystem of Ceph's"
+        yield Finding(at=at, also=(*place, "nodes"), message=message, fix=fix)

@@ -53,7 +53,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Capt
 
 def test_the_cluster_is_the_one_that_has_the_team(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*NEW, "jax", "bert", "--image", "x:1", "--gpus", "1", "--team", "mlperf"]) == 0
-    assert "a30-bench has no storage for checkpoints" in capsys.readouterr().err
+    assert "gen.internal/pool: bench" in capsys.readouterr().out, "a pool of a30-bench"
     assert run([*NEW, "jax", *BERT, "--team", "visoin"]) == 2
     assert "no cluster has a team visoin; did you mean vision?" in capsys.readouterr().err
     assert run([*NEW, "jax", *BERT, "--team", "vision", "--cluster", "ml05"]) == 2

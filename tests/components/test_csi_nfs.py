@@ -10,7 +10,7 @@ from generator.model.storage import Nfs
 
 def build(cluster: Cluster) -> Component:
     nfs = Nfs(server="nas.example.org", share="/export/ml", storage_class="shared-nfs")
-    component = csi_nfs(structs.replace(cluster, storage=structs.replace(cluster.storage, nfs=nfs)))
+    component = csi_nfs(structs.replace(cluster, storage=structs.replace(cluster.storage, nfs=nfs, datasets=())))
     assert component is not None
     return component
 

@@ -8,7 +8,7 @@ from gitops_schemas import problems
 from msgspec import structs
 from reference import load, without_operations
 
-from generator.components import JOBS
+from generator.components import JOBS, compose
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
 from generator.components.mlperf import DEFINITION, mlperf
@@ -208,6 +208,17 @@ def test_what_the_workflow_tells_prometheus_is_scraped_and_alerted_of(a30: Clust
     assert GOOD in rule["spec"]["groups"][0]["rules"][0]["expr"]
     quiet = kube_prometheus_stack(without_operations(a30)).objects
     assert not [one for one in quiet if one["metadata"]["name"] in ("benchmarks", "argo-workflows")]
+
+
+def test_what_a30_bench_reads_is_a_claim_that_gen_makes_for_many_nodes() -> None:
+    cluster = load("a30-bench")
+    assert cluster.mlperf
+    made = [one for part in compose(cluster) for one in part.objects if one["kind"] == "PersistentVolumeClaim"]
+    of_team = [one for one in made if one["metadata"]["namespace"] == cluster.mlperf.team]
+    modes = {one["metadata"]["name"]: one["spec"]["accessModes"] for one in of_team}
+    for one in plans(cluster).values():
+        (claimed,) = [each["persistentVolumeClaim"] for each in pod(one)["volumes"] if "persistentVolumeClaim" in each]
+        assert (modes[claimed["claimName"]], claimed["readOnly"]) == (["ReadOnlyMany"], True)
 
 
 def test_a_pod_asks_nothing_of_its_node(a30: Cluster) -> None:

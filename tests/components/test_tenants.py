@@ -236,7 +236,7 @@ def test_ipv6_has_a_way_out_of_its_own(ml50: Cluster) -> None:
 
 def test_calico_opens_the_control_plane_by_address(a30: Cluster) -> None:
     assert {"ipBlock": {"cidr": "129.254.202.251/32"}} in peers(policy(a30), "egress")
-    assert made(a30).needs == ("queues",)
+    assert made(a30).needs == ("queues", "csi-nfs")
     assert of_team(a30, "mlperf", "CiliumNetworkPolicy") == {}
 
 

@@ -415,7 +415,7 @@ def test_a_working_tree_of_a_gen_that_was_killed_is_forgotten(ann: Person, bob: 
 def without_teams(ann: Person) -> None:
     """Take out what is generated, and much that goes with it."""
     text = (ann.root / FILE).read_text()
-    teams, rest = text.index("  teams:\n"), text.index("  monitoring:\n")
+    teams, rest = text.index("    datasets:\n"), text.index("  monitoring:\n")
     ann.write(FILE, text[:teams] + text[rest:])
 
 

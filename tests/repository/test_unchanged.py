@@ -248,7 +248,7 @@ def nothing(_root: Path, _data: st.DataObject) -> None:
 EDITS = [
     replaced("retention: 30d", "retention: 32d", "retention: thirty"),
     replaced("highAvailability: false", "highAvailability: true"),
-    replaced("storage:\n    scratch: {storageClass: scratch-nvme}", "storage: {}"),
+    replaced("scratch: {storageClass: scratch-nvme}", "scratch: {storageClass: scratch-ssd}"),
     replaced("10.9.0.", "10.9.1.", "10.9.2."),
     replaced("10.9.1.25", "10.9.2.25"),
     replaced("clusters.git", "others.git"),
@@ -336,13 +336,13 @@ def test_only_what_changed_is_rendered_and_at_last_nothing(
     for last in ("1 changed", "nothing to change"):
         assert run(["render", "-C", str(repository)]) == 0
         said = capsys.readouterr().out
-        assert "one: 20 components, unchanged since the last render\n" in said
-        assert "two: 20 components in 0." in said
+        assert "one: 21 components, unchanged since the last render\n" in said
+        assert "two: 21 components in 0." in said
         assert last in said
         settle()
     monkeypatch.setattr(verb, "_loaded", None)
     assert run(["render", "-C", str(repository)]) == 0
-    assert "two: 20 components, unchanged since the last render\n" in capsys.readouterr().out
+    assert "two: 21 components, unchanged since the last render\n" in capsys.readouterr().out
 
 
 def test_where_nothing_changed_nothing_that_renders_is_even_imported(repository: Path) -> None:

@@ -17,6 +17,7 @@ from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.nodes import Mig
 from generator.model.quantity import Quantity
+from generator.model.storage import Storage
 from generator.workloads import KINDS, Workload, workload
 from generator.workloads.wanted import Wanted
 
@@ -197,7 +198,7 @@ def test_one_pod_keeps_them_on_a_block_device_where_nothing_is_shared(ml50: Clus
 
 
 def test_a_cluster_without_shared_storage_says_that_checkpoints_end_with_pods(bench: Cluster) -> None:
-    one = made(bench, team="mlperf", gpus=2)
+    one = made(structs.replace(bench, storage=Storage(scratch=bench.storage.scratch)), team="mlperf", gpus=2)
     assert environment(one)["CHECKPOINTS"] == "/scratch"
     assert ["end with their pod" in note for note in one.notes] == [True]
 
