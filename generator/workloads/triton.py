@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from generator.components import CATALOGUE, metrics
 from generator.components.component import Manifest
 from generator.components.job_pods import SECURITY, on_pool, placement, variables
-from generator.components.kube_prometheus_stack.watched import SCRAPED
+from generator.components.kube_prometheus_stack.team_services import SCRAPED
 from generator.components.prometheus_adapter import GROUP, QUEUE_SECONDS
 from generator.errors import UsageError
 from generator.model.quantity import Quantity

@@ -106,7 +106,7 @@ def test_each_fault_is_told_by_one_system(name: str) -> None:
     assert alone & set(TWINS.values())
     assert not beside & set(TWINS.values())
     # Of these Zabbix knows nothing.
-    others = {"JobsGivenUp", "ApplicationDegraded", "ApplicationOutOfSync", "CertificateNotReady"}
+    others = {"JobsGivenUp", "TeamMetricsRefused", "ApplicationDegraded", "ApplicationOutOfSync", "CertificateNotReady"}
     assert others <= alone & beside
 
 

@@ -9,7 +9,7 @@ from reference import load
 
 from generator.components import compose, metrics
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
-from generator.components.kube_prometheus_stack.watched import SCRAPED
+from generator.components.kube_prometheus_stack.team_services import SCRAPED
 from generator.components.prometheus_adapter import DEFINITION, GPU_USE, METRICS, QUEUE_SECONDS, prometheus_adapter
 from generator.model.cluster import Adopt, Cluster, ComponentSettings
 from generator.model.monitoring import Prometheus

@@ -592,6 +592,35 @@ MACHINE_CASES = [
         id="certificates end",
     ),
 ]
+
+
+def of_pod(name: str, *answers: tuple[int, int, int]) -> Series:
+    """Return what Prometheus says of a target: whether it is up, how much it has read, for so many minutes."""
+    told = [(f"up {up}\nscrape_samples_scraped {read}\n", minutes) for up, read, minutes in answers]
+    return scraped(
+        {"job": "monitoring/team-services", "namespace": "vision", "pod": name, "container": "triton"}, *told
+    )
+
+
+REFUSED = {"namespace": "vision", "pod": "bert-x"}
+TEAM_CASES = [
+    Case(of_pod("bert-x", (1, 4900, HOUR)), 50, {}, id="all is well"),
+    Case(of_pod("bert-x", (0, 0, HOUR)), 50, {}, id="a pod does not answer: the chart's rules tell it"),
+    Case(of_pod("bert-x", (1, 90, 10), (0, 6000, 5), (1, 90, 45)), 30, {}, id="too much for a moment"),
+    Case(
+        of_pod("bert-x", (1, 90, 10), (0, 6000, 50)) | of_pod("bert-y", (1, 90, HOUR)),
+        30,
+        {"TeamMetricsRefused": (REFUSED, "6000")},
+        id="too many values",
+    ),
+    Case(of_pod("bert-x", (0, 1, HOUR)), 30, {"TeamMetricsRefused": (REFUSED, "1")}, id="too many labels in the first"),
+    Case(
+        {name.replace("team-services", "argo-cd"): told for name, told in of_pod("bert-x", (0, 6000, HOUR)).items()},
+        30,
+        {},
+        id="what is not a team's has no such limit",
+    ),
+]
 CASES = {
     "gpus": (GPU_CASES, 1),
     "infiniband": (INFINIBAND_CASES, 1),
@@ -602,6 +631,7 @@ CASES = {
     "applications": (APPLICATION_CASES, 1),
     "certificates": (CERTIFICATE_CASES, 10),
     "machines": (MACHINE_CASES, 60),
+    "team-metrics": (TEAM_CASES, 1),
 }
 
 

@@ -8,7 +8,7 @@ from msgspec import structs
 from reference import load
 from validation.schemas import refused as against_schemas
 
-from generator.components.kube_prometheus_stack.watched import SCRAPED
+from generator.components.kube_prometheus_stack.team_services import SCRAPED
 from generator.components.queues.reach import reach
 from generator.errors import UsageError
 from generator.model.capacity import allocatable

@@ -9,7 +9,7 @@ from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.cert_manager import CONTROLLER as CERTIFIER
 from generator.components.cert_manager import METRICS as CERTIFIER_PORT
 from generator.components.cert_manager import NAMESPACE as CERT_MANAGER
-from generator.components.common import MONITORING, OWN_LABELS, monitored_from, release_of
+from generator.components.common import MONITORING, monitored_from, release_of
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack.alerts import (
     backups_missed,
@@ -24,6 +24,7 @@ from generator.components.kube_prometheus_stack.delivery import applications, ce
 from generator.components.kube_prometheus_stack.devices import gpus, infiniband
 from generator.components.kube_prometheus_stack.queues import given_up, queues
 from generator.components.kube_prometheus_stack.storage import ceph, minio
+from generator.components.kube_prometheus_stack.team_services import metrics_refused, team_services
 from generator.components.kube_prometheus_stack.use import gpu_use
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -31,23 +32,12 @@ from generator.model.cluster import Cluster
 NAMESPACE = MONITORING
 GRAFANA = {"app.kubernetes.io/name": "grafana"}
 """Labels of Grafana's pods, as its chart sets them."""
-SCRAPED = {f"{OWN_LABELS}/metrics": "scraped"}
-"""Labels of a team's pod whose port named `metrics` Prometheus reads."""
-SAMPLES = 2000
-"""How many values a pod of a team's may tell at once: with more of them, none is kept."""
-OF_THE_PLATFORM = (
-    ".*:.*|ALERTS.*|"
-    "(apiserver|argo|argocd|ceph|certmanager|container|DCGM|etcd|kube|kubelet|kueue|loki|minio|node|prometheus|volcano|"
-    "volsync|workqueue)_.*"
-)
-"""Names that only the platform's own programs may tell, and those of recorded series."""
-
 TOLD_BY_ZABBIX = (
     *(backups_missed, volume_backups_missed, gpu_care_missed, operations_failed),
     *(gpus, infiniband, ceph, minio, queues),
 )
 """Rules on what Zabbix' templates know as well."""
-TOLD_HERE = (benchmarks_failed, machines_waiting, given_up, applications, certificates, gpu_use)
+TOLD_HERE = (benchmarks_failed, machines_waiting, given_up, applications, certificates, gpu_use, metrics_refused)
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
@@ -61,38 +51,7 @@ def monitors(cluster: Cluster) -> Iterator[Manifest]:
     if operated(cluster):
         yield monitor("argo-workflows", ARGO, CONTROLLER)
     if cluster.teams:
-        yield team_services(cluster)
-
-
-def team_services(cluster: Cluster) -> Manifest:
-    """Watch pods of teams that ask for it. Teams make no monitors themselves: one of theirs could have Prometheus send
-    its own token anywhere, and read other namespaces. What a pod tells is its team's alone: names that the platform's
-    rules and autoscalers read are dropped, and so is a pod's word on whose a value is.
-    """
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PodMonitor",
-        "metadata": {"name": "team-services", "namespace": NAMESPACE},
-        "spec": {
-            "namespaceSelector": {"matchNames": [team.name for team in cluster.teams]},
-            "selector": {"matchLabels": SCRAPED},
-            "sampleLimit": SAMPLES,
-            "labelLimit": 30,
-            "labelValueLengthLimit": 200,
-            "podMetricsEndpoints": [
-                {
-                    "port": "metrics",
-                    "interval": "15s",
-                    # Prometheus reaches what teams' pods do not.
-                    "followRedirects": False,
-                    "metricRelabelings": [
-                        {"sourceLabels": ["__name__"], "regex": OF_THE_PLATFORM, "action": "drop"},
-                        {"regex": "exported_.*", "action": "labeldrop"},
-                    ],
-                }
-            ],
-        },
-    }
+        yield team_services(cluster, NAMESPACE)
 
 
 def rules(cluster: Cluster) -> Iterator[Manifest]:
