@@ -52,6 +52,17 @@ def _cached() -> list[Path]:
     return []
 
 
+def known(command: list[str]) -> str:
+    """Return the command in words. Raises UsageError for a program that builds no kustomizations."""
+    with suppress(CommandError):
+        if "kustomization" in run([*command, "--help"], timeout=20):
+            return " ".join(command)
+    raise UsageError(
+        f"{command[0]} is not Kustomize: its help does not speak of kustomizations; take it away, or name "
+        "Kustomize in GEN_KUSTOMIZE"
+    )
+
+
 def older(command: list[str]) -> str:
     """Return what to say of a Kustomize that is older than Argo CD's, nothing of another."""
     asked = ["version", "--client"] if command[1] == "kustomize" else ["version"]

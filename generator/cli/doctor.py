@@ -66,9 +66,9 @@ def found(name: str, look: Callable[[], str], *, needed_for: str) -> Line:
 
 def kustomize() -> Line:
     """Look for the command that builds overlays."""
-    from generator.build.kustomize import NEEDED_BY, older, program  # noqa: PLC0415 - each of these three imports much
+    from generator.build.kustomize import NEEDED_BY, known, older, program  # noqa: PLC0415 - each of these three imports much
 
-    return found("kustomize", lambda: " ".join(program()) + older(program()), needed_for=NEEDED_BY)
+    return found("kustomize", lambda: known(program()) + older(program()), needed_for=NEEDED_BY)
 
 
 def helm() -> str:

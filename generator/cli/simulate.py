@@ -59,6 +59,7 @@ def command(  # noqa: PLR0913 - the options of the verb
     said = {"--kubeconfig": where.kubeconfig, "--context": where.context, "--state": state, "--save": save}
     _refuse(name, said, samples=samples)
     cluster = where.described()
+    _refuse_absent(cluster, name)
     read = None if samples else _state(cluster, where, state)
     if save and read:
         _save(read, save)
@@ -78,6 +79,14 @@ def _refuse(name: str, said: Mapping[str, object], *, samples: bool) -> None:
     if asked.pop("--state"):
         refuse_beside("--state", asked, "no cluster is asked")
     refuse_others(name)
+
+
+def _refuse_absent(cluster: "Cluster", name: str) -> None:
+    """Refuse an operation that the cluster has not, before anything is read or built."""
+    from generator.day2.workflows.operations import templates  # noqa: PLC0415 - heavy
+
+    if name not in {one["metadata"]["name"] for one in templates(cluster)}:
+        raise UsageError(f"{cluster.name} has no operation {name}: `gen workflow list` tells which it has")
 
 
 def _save(read: "State", file: Path) -> None:

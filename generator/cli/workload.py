@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from generator.cli.terminal import say
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.layout.emit import emit
-from generator.layout.image_references import split
+from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.whole import write_whole
@@ -90,12 +91,12 @@ def new(  # noqa: PLR0913 - the verb's options
     """
     given: dict[str, Any] = {} if checkpoints is None else {"checkpoints": _size("--checkpoints", checkpoints)}
     given["serving"] = _serving(models, replicas, credentials=credentials, ca=ca, host=host)
-    _tagged(image)
     wanted = Wanted(name=name, team=team, gpus=gpus, image=image, pool=pool, device=device, priority=priority, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
         return mend_first([one])
     made = workload(one.cluster, kind, wanted)
+    _refuse_images(one.cluster, made.manifests)
     _hand_over(made.manifests, made.notes, output)
     return 0
 
@@ -135,15 +136,15 @@ def bring(  # noqa: PLR0913 - the verb's options
     `kubectl create`. It compares both sides at the end, and goes on where it was stopped. Refused is what the team's
     quota, its classes or the nodes can never give, and a dataset that the team only reads.
     """
-    if image is not None:
-        _tagged(image)
     given["memory"] = _size("--memory", memory)
     given["scratch"] = None if scratch is None else _size("--scratch", scratch)
     wanted = Ingest(name=name, team=team, image=image, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
         return mend_first([one])
-    _hand_over(ingest(one.cluster, wanted), [NOTE], output)
+    made = ingest(one.cluster, wanted)
+    _refuse_images(one.cluster, made)
+    _hand_over(made, [NOTE], output)
     return 0
 
 
@@ -180,7 +181,6 @@ def serve(  # noqa: PLR0913 - the verb's options
     manifest for `kubectl create`. For models on GPUs: `gen workload new triton`. Refused is what the team's quota, its
     classes or the nodes can never give.
     """
-    _tagged(image)
     least, most = _range(replicas)
     given["memory"] = _size("--memory", memory)
     wanted = Server(name=name, team=team, image=image, least=least, most=most, **given)
@@ -188,8 +188,19 @@ def serve(  # noqa: PLR0913 - the verb's options
     if one.cluster is None or one.wrong:
         return mend_first([one])
     made, notes = server(one.cluster, wanted)
+    _refuse_images(one.cluster, made)
     _hand_over(made, notes, output)
     return 0
+
+
+def _refuse_images(cluster: Cluster, manifests: Sequence[Manifest]) -> None:
+    """Refuse an image that `gen check` would refuse in what is written."""
+    from generator.build.objects import Built, Object  # noqa: PLC0415 - heavy
+    from generator.rules.images import legible, mirrored, tagged  # noqa: PLC0415 - heavy
+
+    built = Built(name="", cluster=cluster, objects=tuple(Object(one, "", "") for one in manifests))
+    for finding in chain.from_iterable(rule.findings(built) for rule in (legible, tagged, mirrored)):
+        raise UsageError(f"--image: {finding.message}; {finding.fix}")
 
 
 def _hand_over(manifests: Sequence[Manifest], notes: Sequence[str], output: Path | None) -> None:
@@ -231,14 +242,6 @@ def _range(replicas: str) -> tuple[int, int]:
     if least > most:
         raise UsageError(f"--replicas {replicas}: a range of at least 1, as 1..4, or one number")
     return least, most
-
-
-def _tagged(image: str) -> None:
-    _, tag, digest = split(image)
-    if tag == "latest" and not digest:
-        raise UsageError(
-            f"--image {image}: name a version or a digest: every pull of the latest may bring another program"
-        )
 
 
 def _chosen(loaded: Sequence[Loaded], team: str) -> Loaded:

@@ -23,7 +23,7 @@ def gen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
 
     def call(*words: str) -> tuple[int, str, str]:
-        code = run(["workflow", "simulate", *words, "--cluster", "ml50", "-C", str(ROOT)])
+        code = run(["workflow", "simulate", "--cluster", "ml50", "-C", str(ROOT), *words])
         return (code, *capsys.readouterr())
 
     return call
@@ -67,6 +67,7 @@ def test_without_the_programs_of_a_twin_it_says_how_to_get_them(gen: Gen) -> Non
             "minio-expansion cannot be simulated; a twin has nodes and pods alone",
         ),
         (("backup", "--samples"), "backup cannot be simulated; a twin has nodes and pods alone; there are kubernetes"),
+        (("osd-replacement", "--samples", "--cluster", "a30-bench"), "a30-bench has no operation osd-replacement"),
         ((*REMOVAL, "--samples", "--kubeconfig", "there"), "--samples and --kubeconfig: no cluster is asked"),
         ((*REMOVAL, "--state", "here", "--save", "there"), "--state and --save: no cluster is asked"),
         ((*REMOVAL, "--state", "pyproject.toml"), "pyproject.toml: it is no state that `--save` wrote"),

@@ -576,6 +576,17 @@ def test_what_needs_kustomize_says_so_and_all_else_does_without(
     assert {*re.findall(r"[a-z-]+", NEEDED_BY)} - {"gen", "and"} == words
 
 
+def test_doctor_takes_no_other_program_for_kustomize(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "kustomize"
+    other.write_text("#!/bin/sh\necho v5.8.1\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("GEN_KUSTOMIZE", str(other))
+    run(["doctor", "-C", str(ROOT)])
+    assert f"{other} is not Kustomize" in " ".join(capsys.readouterr().out.split())
+
+
 def test_doctor_shows_a_program_that_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """`gen workload`, as it is typed."""
 
+import re
 import resource
 from pathlib import Path
 
@@ -109,12 +110,34 @@ def test_models_and_replicas_go_together(capsys: pytest.CaptureFixture[str]) -> 
     assert "--models and --replicas go together" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("image", ["tritonserver", "example.org/tritonserver:latest", "example.org:5000/triton"])
+@pytest.mark.parametrize("image", ["tritonserver", "example.org/triton:latest", "example.org:5000/triton"])
 def test_an_image_that_moves_is_refused(capsys: pytest.CaptureFixture[str], image: str) -> None:
     assert run([*NEW, *ASR, "--models", "pvc://x", "--replicas", "1", "--image", image]) == 2
-    assert f"--image {image}: name a version or a digest" in capsys.readouterr().err
+    assert re.search(r"--image: the image \S+ (has no tag|is the latest); name a version", capsys.readouterr().err)
     digest = f"{image}@sha256:{'0' * 64}"
     assert run([*NEW, *ASR, "--models", "pvc://x", "--replicas", "1", "--image", digest]) == 0
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        ("Example.org/Bert:1", "--image: `Example.org/Bert:1` cannot be read as an image; in lower case"),
+        (
+            "example.org/bert:1",
+            "--image: the image example.org/bert:1 does not come from mirror.example.org/k8s; mirror.",
+        ),
+    ],
+)
+def test_what_check_says_of_an_image_is_said_before_it_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, image: str, told: str
+) -> None:
+    file = tmp_path / "clusters/gpu-serving/cluster.yaml"
+    file.parent.mkdir(parents=True)
+    text = (ROOT / "clusters/gpu-serving/cluster.yaml").read_text()
+    file.write_text(text.replace("  site:\n", "  site:\n    images: mirror.example.org/k8s\n"))
+    asked = ["--team", "speech", "--image", image, "--port", "8080", "--replicas", "1"]
+    assert run(["workload", "serve", "-C", str(tmp_path), "bert", *asked]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_gen_s_own_rules_find_in_a_service_only_that_the_claim_is_not_in_git(
@@ -159,7 +182,10 @@ def test_a_service_on_cpus_is_written_and_gen_s_own_rules_find_nothing_in_it(
     ("asked", "told"),
     [
         (["--port", "8080", "--replicas", "4..2"], "--replicas 4..2: a range of at least 1"),
-        (["--port", "8080", "--replicas", "1", "--image", "tagger"], "--image tagger: name a version or a digest"),
+        (
+            ["--port", "8080", "--replicas", "1", "--image", "tagger"],
+            "--image: the image docker.io/library/tagger has no tag; name a version",
+        ),
         (["--port", "8080", "--replicas", "1", "--memory", "8 GB"], "--memory: `8 GB` is not an amount"),
         (["--port", "8080", "--replicas", "999"], "can never have 999 replicas"),
     ],

@@ -51,10 +51,15 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 def namespaces(cluster: Cluster) -> list[str]:
     """Return the namespaces of the operations that gen writes for a cluster."""
+    return sorted({one["metadata"]["namespace"] for one in templates(cluster)})
+
+
+def templates(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield the WorkflowTemplates of the operations that gen writes for a cluster."""
     components = compose(cluster)
     shared = (template for component in components for one in component.operations for template in one.templates)
     made = (*shared, *(one for component in components for one in component.objects))
-    return sorted({one["metadata"]["namespace"] for one in made if one["kind"] == "WorkflowTemplate"})
+    return (one for one in made if one["kind"] == "WorkflowTemplate")
 
 
 def operations(way: Way, spaces: Sequence[str]) -> list[Operation]:
