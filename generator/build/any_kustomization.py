@@ -26,6 +26,8 @@ class _Source(Struct, frozen=True):
     copy: Path = Path("/")
     original: Path = Path("/")
     removed: SetAside = SetAside()
+    named_in: str = "resources"
+    """The field by which another kustomization takes it."""
 
     def shown(self, file: str | Path) -> str:
         """Return a file of the copy as it is called for people."""
@@ -57,15 +59,16 @@ def _source(path: Path, folder: Path) -> _Source:
         found = list(reached(top, lambda each: Path(os.path.realpath(each)), own=True))
     except BrokenError as error:
         raise BrokenError(structs.replace(error.finding, file=os.path.relpath(error.finding.file))) from None
+    named_in = "components" if found and found[0].content.get("kind") == "Component" else "resources"
     if not any(split_remotes(one)[1] for one in found):
-        return _Source(top)
+        return _Source(top, named_in=named_in)
     copy, original = folder / "copy", Path(os.path.commonpath([one.folder for one in found]))
     for each in sorted(one.folder for one in found):
         target = copy / each.relative_to(original)
         if not target.exists():
             shutil.copytree(each, target, symlinks=True, ignore=_unusual)
     copied = [structs.replace(one, file=copy / one.file.relative_to(original)) for one in found]
-    return _Source(copied[0].folder, copy, original, set_aside(copied, {}))
+    return _Source(copied[0].folder, copy, original, set_aside(copied, {}), named_in)
 
 
 def _unusual(folder: str, names: list[str]) -> list[str]:
@@ -78,11 +81,14 @@ def _built(path: Path, source: _Source, folder: Path) -> tuple[tuple[Object, ...
     """Build from a kustomization around it that asks for the origin of objects."""
     around = folder / "around"
     around.mkdir()
-    content = {"resources": [os.path.relpath(source.top, around)], "buildMetadata": [ORIGIN]}
+    content = {source.named_in: [os.path.relpath(source.top, around)], "buildMetadata": [ORIGIN]}
     (around / "kustomization.yaml").write_text(json.dumps(content))  # JSON is YAML
     try:
         found, notes = build_offline(partial(run_kustomize, program(), around, str(path)), source.removed, str(path))
     except BrokenError as error:
+        if source.named_in == "components":
+            fix = "a Component may need what it is added to: check a kustomization that names it"
+            raise BrokenError(structs.replace(error.finding, fix=fix)) from None
         if source.copy == source.original:
             raise
         message = error.finding.message.replace(str(source.copy), str(source.original))

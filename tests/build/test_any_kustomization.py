@@ -139,6 +139,17 @@ def test_what_fails_for_another_reason_is_a_fault_that_names_real_folders(tmp_pa
     assert len(built.notes) == 1
 
 
+def test_a_component_is_built_by_itself_as_far_as_that_goes(tmp_path: Path) -> None:
+    """As `custom/` of an overlay is one."""
+    need_kustomize()
+    built = build_kustomization(folder(tmp_path / "top", kind="Component", resources=["mine.yaml"]))
+    assert ([one.full_name for one in built.objects], built.findings) == (["ConfigMap tools/mine"], ())
+    put(tmp_path / "more/patch.yaml", THEIRS)
+    built = build_kustomization(folder(tmp_path / "more", kind="Component", patches=[{"path": "patch.yaml"}]))
+    (fault,) = built.findings
+    assert fault.fix == "a Component may need what it is added to: check a kustomization that names it"
+
+
 def test_a_folder_that_is_called_like_an_address_is_no_excuse(tmp_path: Path) -> None:
     """Only what Kustomize itself would fetch is set aside; anything else that is not there is a mistake."""
     need_kustomize()
