@@ -2,14 +2,13 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from generator.model.finding import Path
 from generator.model.node_sets import node_set
 from generator.spec.scalars import inline
 from generator.survey.notes import RIGHTS, Note, Notes
 
-Plain: TypeAlias = dict[str, Any]
 WIDTH = 118
 SECTIONS = {
     "repository": "Where Argo CD finds what `gen render` writes.",

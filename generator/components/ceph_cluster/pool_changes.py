@@ -15,12 +15,6 @@ SAFE = 3
 """Copies from which on one can be lost while another is away."""
 
 
-def of_pools(*fields: str) -> tuple[str, ...]:
-    """Return where these fields of a pool stand: in a pool of its own, a filesystem, an object store."""
-    places = ("spec", "spec.metadataPool", "spec.dataPool", "spec.dataPools.*")
-    return tuple(f"{place}.{field}" for place in places for field in fields)
-
-
 def pool_of(manifest: Mapping[str, Any], field: FieldChange) -> dict[str, Any]:
     """Return the pool that a field is about; empty where it is not there."""
     spec = mapping(manifest.get("spec"))

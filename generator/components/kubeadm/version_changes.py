@@ -4,8 +4,6 @@ from generator.components.rule_files import read_rules
 from generator.model.change import FieldChange, ObjectChange, named
 from generator.model.versions import goes_to_the_next_minor, minors, of, skips_a_minor
 
-STEP = "clusters/<cluster>/bootstrap/README.md, Later: another version of Kubernetes"
-
 
 def down(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether it is the minor version of Kubernetes before."""

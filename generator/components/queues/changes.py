@@ -13,7 +13,6 @@ from generator.model.change import FieldChange, ObjectChange, value_at
 from generator.model.compared import came, lowered, raised
 from generator.model.fields import dig, mapping
 
-FLAVORS = "spec.resourceGroups.*.flavors"
 STRICTNESS = ("Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any")
 """Kueue's policies of preemption, the gentlest first."""
 
