@@ -1,9 +1,10 @@
 """An HTTP server on loopback that says what a test wants, and a kubeconfig that leads to it."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -72,6 +73,23 @@ def serving(reply: Callable[[Asked], Reply | None]) -> Iterator[str]:
         finally:
             running.shutdown()
             thread.join()
+
+
+@contextmanager
+def mute() -> Iterator[tuple[str, Callable[[], int]]]:
+    """Take connections and say nothing to them; yields the address, and what counts them once they are given up."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def count() -> int:
+            listening.settimeout(0)
+            found = 0
+            with suppress(BlockingIOError):
+                while True:
+                    listening.accept()[0].close()
+                    found += 1
+            return found
+
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", count
 
 
 def config(folder: Path, url: str, **user: Any) -> Path:

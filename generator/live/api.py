@@ -165,12 +165,10 @@ class ApiConnection:
             headers["Impersonate-User"] = request.by[0]
             for group in request.by[1]:
                 headers.add("Impersonate-Group", group)
-        auth = self._client.update_params_for_auth
-        auth(headers, [], ["BearerToken"], request.path, request.method, request.body)
+        self._client.update_params_for_auth(headers, [], ["BearerToken"], request.path, request.method, request.body)
         body = None if request.body is None else json.dumps(request.body).encode()
         send = self._client.rest_client.pool_manager.request
-        url = self.host + request.path
-        return send(request.method, url, body=body, headers=headers, retries=1, redirect=False, **how)
+        return send(request.method, self.host + request.path, body=body, headers=headers, redirect=False, **how)
 
 
 def _shown_by(host: str) -> datetime | None:
@@ -291,10 +289,11 @@ def _heard() -> Iterator[list[str]]:
 
 def _client(configuration: "Configuration") -> "ApiClient":
     from kubernetes.client import ApiClient  # noqa: PLC0415 - heavy
-    from urllib3 import disable_warnings  # noqa: PLC0415 - heavy
-    from urllib3.exceptions import InsecureRequestWarning  # noqa: PLC0415 - heavy
+    from urllib3 import disable_warnings, exceptions  # noqa: PLC0415 - heavy
 
+    from generator.live.repeating import Repeating  # noqa: PLC0415 - as above
+
+    configuration.retries = Repeating.once()
     configuration.connection_pool_maxsize = AT_ONCE
-    if not configuration.verify_ssl:  # the kubeconfig says so; urllib3 would warn of it with every request
-        disable_warnings(InsecureRequestWarning)
+    disable_warnings(exceptions.InsecureRequestWarning)  # the kubeconfig says so, and each request would warn
     return ApiClient(configuration)

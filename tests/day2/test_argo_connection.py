@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from argoplayed import TOKEN, ArgoPlayed, said
 from livecluster import LiveCluster, forbidden
-from loopback import Reply, serving
+from loopback import Reply, mute, serving
 from reference import ROOT, load
 
 from generator.cli import run
+from generator.day2.workflows import argo_connection
 from generator.day2.workflows.argo_connection import ArgoConnection, token
 from generator.day2.workflows.argo_server import ThroughArgoServer
 from generator.day2.workflows.logs import Logs
@@ -105,6 +106,14 @@ def test_each_refusal_is_one_sentence(answer: Reply | None, kind: type[UsageErro
         list(ThroughArgoServer(ArgoConnection(url, TOKEN, None)).runs("ops"))
     assert "\n" not in str(raised.value)
     assert TOKEN not in str(raised.value)
+
+
+def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(argo_connection, "PATIENCE", 0.05)
+    with mute() as (url, count):
+        with pytest.raises(AwayError, match="no answer within"):
+            list(ThroughArgoServer(ArgoConnection(url, TOKEN, None)).runs("ops"))
+        assert count() == 1
 
 
 @pytest.mark.parametrize(("version", "good"), [("v4.0.15", True), ("v4.1.2+12345", True), ("v3.7.4", False)])

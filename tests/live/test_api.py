@@ -2,18 +2,19 @@
 
 import json
 import sys
-import threading
 from pathlib import Path
 
 import pytest
-from loopback import Asked, Reply, config, serving
+from loopback import Asked, Reply, config, mute, serving
 from reference import load
+from urllib3.exceptions import ConnectTimeoutError
 
 from generator.errors import UsageError
 from generator.live import api as module
 from generator.live.api import Answer, ApiConnection, AwayError, Request, of_kubeconfig
 from generator.live.identity import confirm
 from generator.live.lists import lists
+from generator.live.repeating import Repeating
 from generator.live.running import RunningCluster
 from generator.live.server import server
 
@@ -91,16 +92,29 @@ def test_who_is_not_known_is_told_how_to_mend_it(tmp_path: Path) -> None:
 
 def test_a_server_that_never_answers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.05)
-    waiting = threading.Event()
-
-    def late(_: Asked) -> Reply:
-        waiting.wait(5)
-        return 200, {}, b""
-
-    with serving(late) as url:
+    with mute() as (url, count):
         with pytest.raises(UsageError, match=r"no answer within 0.05 s"):
             ask(tmp_path, url)
-        waiting.set()
+        assert count() == 1
+
+
+def test_a_server_that_is_not_even_reached_is_tried_once() -> None:
+    error = ConnectTimeoutError("timed out")
+    with pytest.raises(ConnectTimeoutError):
+        Repeating.once().increment("GET", "/", error=error)
+
+
+def test_what_a_dropped_connection_lost_is_asked_again(tmp_path: Path) -> None:
+    with serving(lambda asked: (200, {}, b'{"kind": "X"}') if asked.number else None) as url:
+        assert ask(tmp_path, url).good
+
+
+def test_a_busy_server_does_not_say_how_long_we_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept = list[float]()
+    monkeypatch.setattr("time.sleep", slept.append)
+    with serving(lambda _: (503, {"Retry-After": "3600"}, b"")) as url, pytest.raises(AwayError, match="is busy"):
+        ask(tmp_path, url)
+    assert set(slept) == {10.0}
 
 
 def test_what_is_no_api_server_is_said(tmp_path: Path) -> None:

@@ -130,13 +130,14 @@ def token(path: Path | None) -> str:
 
 def _client(host: str, token: str, ca: Path | None) -> "ApiClient":
     from argo_workflows import ApiClient, Configuration  # noqa: PLC0415 - heavy
-    from urllib3 import Retry  # noqa: PLC0415 - heavy
+
+    from generator.live.repeating import Repeating  # noqa: PLC0415 - as above
 
     if ca and not _holds_certificates(ca):
         raise UsageError(f"--argo-ca {ca}: it holds no certificate; name the file of the site's CA, PEM")
     configuration = Configuration(host=host, api_key={"BearerToken": f"Bearer {token}"})
     configuration.ssl_ca_cert = str(ca) if ca else None
-    configuration.retries = Retry(total=1, redirect=False)  # the token goes nowhere else
+    configuration.retries = Repeating.once()  # the token goes nowhere else
     return ApiClient(configuration)
 
 
