@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -64,7 +65,13 @@ def serving(reply: Callable[[Asked], Reply | None]) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+    with _running(Handler) as url:
+        yield url
+
+
+@contextmanager
+def _running(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         running.daemon_threads = True
         thread = threading.Thread(target=running.serve_forever, args=(0.02,))
         thread.start()
@@ -73,6 +80,26 @@ def serving(reply: Callable[[Asked], Reply | None]) -> Iterator[str]:
         finally:
             running.shutdown()
             thread.join()
+
+
+@contextmanager
+def dripping(status: int, seconds: float) -> Iterator[str]:
+    """Serve an answer that comes in so many seconds, a byte at a time; yields the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            with suppress(OSError):  # whoever asked has gone
+                for _ in range(int(seconds * 20)):
+                    self.wfile.write(b" ")
+                    time.sleep(0.05)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with _running(Handler) as url:
+        yield url
 
 
 @contextmanager

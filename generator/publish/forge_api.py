@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import time
 import urllib.error
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +12,7 @@ from urllib.request import HTTPRedirectHandler, Request
 from generator.errors import UsageError
 from generator.publish.forges import Forge, token_names
 from generator.repository.forge_kinds import ForgeKind
-from generator.upstream.web import opener, through
+from generator.upstream.web import opener, through, whole
 
 SECONDS = 30
 LARGEST = 8 << 20
@@ -61,12 +62,13 @@ class ForgeApi:
         request = Request(url, data=body, method=method, headers=self._headers(has_body=body is not None))  # noqa: S310
         for name, value in self._credentials().items():
             request.add_unredirected_header(name, value)
+        end = time.monotonic() + SECONDS
         try:
             with opener(self._ca or None, _Stay()).open(request, timeout=SECONDS) as response:
-                return json.loads(response.read(LARGEST))
+                return json.loads(whole(response, LARGEST, end))
         except urllib.error.HTTPError as error:
             with error:
-                raise self._refused(error) from None
+                raise self._refused(error, end) from None
         except ValueError:
             raise ForgeError(f"{self._host()} did not answer in JSON; is it {self.place.kind}?") from None
         except (OSError, http.client.HTTPException) as error:
@@ -89,9 +91,9 @@ class ForgeApi:
         if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
             raise ForgeError(f"{self._host()}: no token is sent over plain http, where everybody between can read it")
 
-    def _refused(self, error: urllib.error.HTTPError) -> ForgeError:
+    def _refused(self, error: urllib.error.HTTPError, end: float) -> ForgeError:
         try:
-            said = _words(json.loads(error.read(LARGEST)))
+            said = _words(json.loads(whole(error, LARGEST, end)))
         except (ValueError, OSError, http.client.HTTPException):
             said = ""
         said = said.replace(self._token, "***")[:WORDS]

@@ -24,7 +24,7 @@ from generator.errors import UsageError
 from generator.layout.image_references import normalised, split
 from generator.process import threads
 from generator.upstream.logins import Logins, logins
-from generator.upstream.web import opener, through
+from generator.upstream.web import opener, through, whole
 
 INDEXES = {
     "application/vnd.oci.image.index.v1+json",
@@ -204,18 +204,10 @@ class _Client(Struct):
         if authorization:
             request.add_unredirected_header("Authorization", authorization)
         with self.opener.open(request, timeout=left) as response:
-            return response.headers, _body(response.read1, end)
-
-
-def _body(read: Callable[[int], bytes], end: float) -> bytes:
-    found = b""
-    while chunk := read(1 << 16):
-        found += chunk
+            headers, found = response.headers, whole(response, LARGEST, end)
         if len(found) > LARGEST:
             raise _AskError("the answer is too long for a manifest")
-        if time.monotonic() > end:
-            raise TimeoutError
-    return found
+        return headers, found
 
 
 def _scheme(host: str) -> str:

@@ -1,8 +1,11 @@
 """Requests over HTTP: whom to trust, who is between, and how to say who asks."""
 
 import ssl
+import time
 from base64 import b64encode
+from http.client import HTTPResponse
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import BaseHandler, HTTPSHandler, OpenerDirector, build_opener, getproxies, proxy_bypass
 
 
@@ -14,6 +17,18 @@ def opener(ca: Path | str | None, *more: BaseHandler) -> OpenerDirector:
     if ca:
         context.load_verify_locations(ca)
     return build_opener(HTTPSHandler(context=context), *more)
+
+
+def whole(response: HTTPResponse | HTTPError, most: int, end: float) -> bytes:
+    """Return what was answered, a little more than `most` bytes where it is longer. Raises TimeoutError where it still
+    comes at `end` (of the monotonic clock): the time that a request is given counts for each piece, not for all.
+    """
+    found = bytearray()
+    while len(found) <= most and (piece := response.read1(1 << 16)):
+        found += piece
+        if time.monotonic() > end:
+            raise TimeoutError("timed out")
+    return bytes(found)
 
 
 def basic(user: str, password: str) -> str:

@@ -1,15 +1,17 @@
 """`gen use`: months, what it asks, and what it says where there is no answer."""
 
 import json
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from loopback import Asked, Reply, serving
+from loopback import Asked, Reply, dripping, serving
 from reference import load
 
 from generator.cli import run
+from generator.day2.use import prometheus
 from generator.day2.use.month import Month, month_of
 from generator.day2.use.text import text
 from generator.day2.use.use import TeamUse, use_of
@@ -100,6 +102,17 @@ def test_a_server_that_is_away_is_said(capsys: pytest.CaptureFixture[str]) -> No
     assert "kubectl port-forward" in said
     with serving(lambda _: None) as url:
         assert "does not answer: " in refused(capsys, url)[1]
+
+
+@pytest.mark.parametrize(("status", "why"), [(200, "does not answer: timed out"), (502, "answers 502 Bad Gateway")])
+def test_an_answer_that_drips_is_given_up(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, status: int, why: str
+) -> None:
+    monkeypatch.setattr(prometheus, "SECONDS", 0.3)
+    begun = time.monotonic()
+    with dripping(status, seconds=60) as url:
+        assert why in refused(capsys, url)[1]
+    assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import time
 import urllib.error
 from collections.abc import Callable
 from datetime import datetime
@@ -11,7 +12,7 @@ from urllib.request import Request
 
 from generator.errors import UsageError
 from generator.model.monitoring import http_port
-from generator.upstream.web import opener
+from generator.upstream.web import opener, whole
 
 SECONDS = 120
 """How long an answer may take: a query over a month reads some 40 000 samples of each series."""
@@ -46,12 +47,13 @@ def asking(url: str) -> Ask:
 def _sent(url: str, query: str, at: datetime) -> Any:
     asked = urlencode({"query": query, "time": f"{at.timestamp():.0f}", "timeout": f"{SECONDS}s"})
     request = Request(f"{url.rstrip('/')}/api/v1/query?{asked}", headers={"User-Agent": "gen"})  # noqa: S310 - checked
+    end = time.monotonic() + SECONDS
     try:
         with opener(None).open(request, timeout=SECONDS) as response:
-            return json.loads(response.read(LARGEST))
+            return json.loads(whole(response, LARGEST, end))
     except urllib.error.HTTPError as error:
         with error:
-            raise PrometheusError(_refused(url, error)) from None
+            raise PrometheusError(_refused(url, error, end)) from None
     except ValueError:
         raise PrometheusError(f"{url} did not answer in JSON; is it Prometheus, and not Grafana?") from None
     except (OSError, http.client.HTTPException) as error:
@@ -59,13 +61,12 @@ def _sent(url: str, query: str, at: datetime) -> Any:
         raise PrometheusError(f"{url} does not answer: {why}; {FORWARD}") from None
 
 
-def _refused(url: str, error: urllib.error.HTTPError) -> str:
+def _refused(url: str, error: urllib.error.HTTPError, end: float) -> str:
     if error.code in {401, 403, 407}:
         return f"{url} wants a login ({error.code} {error.reason}), and gen has none for it; {FORWARD}"
-    text = error.read(LARGEST).decode(errors="replace")
     try:
-        why = str(json.loads(text)["error"])
-    except (ValueError, KeyError, TypeError):
+        why = str(json.loads(whole(error, LARGEST, end))["error"])
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return f"{url} answers {error.code} {error.reason}; is it Prometheus' own address?"
     return f"{url} refuses: {why[:WORDS]}"
 
