@@ -28,6 +28,12 @@ class Operation(Struct, frozen=True):
     combines: bool = True
     other: str | None = None
 
+    @property
+    def ways(self) -> str:
+        """How to be done with it."""
+        end = f"end it with `{self.end}`"
+        return end if self.end == self.leave else f"{end} or leave it with `{self.leave}`"
+
 
 UNDER_WAY: Mapping[str, Operation] = {
     "MERGE_HEAD": Operation("a merge", "git commit", "git merge --abort", other="MERGE_HEAD"),

@@ -124,9 +124,16 @@ class History:
         try:
             return self._git.say("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         except CommandError:
-            shallow = (self._place.common_dir / "shallow").exists()
-            fetch = "git fetch --unshallow" if shallow else f"git fetch origin {name}"
-            raise UsageError(f"{name}: Git knows no such commit here; `{fetch}` may bring it") from None
+            raise UsageError(f"{name}: Git knows no such commit here; {self._elsewhere()}") from None
+
+    def _elsewhere(self) -> str:
+        """Say where a commit may be that is not here: by a part of its name no remote gives it."""
+        remote = next(iter(self._say("remote").split()), None)
+        if remote is None:
+            return "`git log --all` lists those that are, and there is no remote to fetch another from"
+        shallow = (self._place.common_dir / "shallow").exists()
+        fetch = "git fetch --unshallow" if shallow else "git fetch --all --tags"
+        return f"`{fetch}` may bring it; a branch that only the remote has is called {remote}/NAME"
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the newest commit that both come from, None where there is none here."""

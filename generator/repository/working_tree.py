@@ -97,7 +97,7 @@ def refuse_unready(git: GitCommands) -> None:
     if not branch(git):
         raise UsageError(
             "HEAD is detached: a commit would be on no branch; `git switch -c NAME` makes a branch of what is checked "
-            "out, `git switch main` goes back to one"
+            "out, `git switch NAME` goes back to one of those that `git branch` lists"
         )
     if not head(git):
         raise UsageError("nothing was committed yet; make the first commit yourself: `git add --all && git commit`")
@@ -112,12 +112,12 @@ def refuse_unready(git: GitCommands) -> None:
 def _refuse_under_way(place: GitFolder, now: Status) -> None:
     found = next(iter(place.under_way), None)
     if now.unmerged:
-        end = f"then `{found.end}`; `{found.leave}` leaves it" if found else "then run again"
+        end = f"then {found.ways}" if found else "then run again"
         raise UsageError(
             f"{several(now.unmerged)}: has a conflict that is not settled; settle it, `git add` the file, {end}"
         )
     if found:
-        raise UsageError(f"{found.name} is in progress; end it with `{found.end}` or leave it with `{found.leave}`")
+        raise UsageError(f"{found.name} is in progress; {found.ways}")
 
 
 def _refuse_nobody(git: GitCommands) -> None:

@@ -345,7 +345,7 @@ def test_a_wrong_file_is_told_before_anything_is_compared(repository: Repository
 
 
 WRONG = {
-    "an unknown commit": (("diff", "absent"), "absent: Git knows no such commit here; `git fetch origin absent` may"),
+    "an unknown commit": (("diff", "absent"), "absent: Git knows no such commit here; `git log --all` lists"),
     "an option for a commit": (("diff", "--", "--all"), "--all: Git knows no such commit"),
     "an approval of another form": (("diff", "--allow", "minio"), "write it as gen diff shows it"),
 }

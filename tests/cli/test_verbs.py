@@ -716,6 +716,22 @@ def test_a_cluster_as_a_bare_word_is_answered_with_what_to_type(
     assert "with --cluster" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["diff", "--", "a30-bench"], id="no option stands behind --"),
+        pytest.param(["check", "a30-bench", "clusters/ml50/cluster.yaml"], id="paths and clusters exclude each other"),
+        pytest.param(["check", "--kubeconfig", "a30-bench", "nope"], id="the value of another option"),
+    ],
+)
+def test_what_would_be_refused_as_well_is_not_advised(
+    words: list[str], repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    assert run(words) == 2
+    assert "with --cluster" not in capsys.readouterr().err
+
+
 def test_rendering_starts_no_program_and_opens_no_connection(repository: Path) -> None:
     code = (
         "import sys, os; forbidden = {'subprocess.Popen', 'os.exec', 'os.posix_spawn', 'os.system', 'socket.connect'}\n"

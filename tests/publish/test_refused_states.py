@@ -42,6 +42,7 @@ def test_a_detached_head_is_on_no_branch(ann: Person) -> None:
     ann.edit(*QUOTA)
     assert "HEAD is detached" in (told := refused(ann))
     assert "`git switch -c NAME`" in told
+    assert "`git switch NAME` goes back" in told
     assert "HEAD is detached" in refused(ann, "--branch", "mine")
 
 
@@ -101,7 +102,7 @@ def test_a_rebase_that_waits_without_a_conflict_is_in_progress(ann: Person) -> N
 
 def test_a_bisection_is_ended_first(ann: Person) -> None:
     ann.git("bisect", "start")
-    assert "`git bisect reset`" in refused(ann)
+    assert refused(ann).endswith("a bisection is in progress; end it with `git bisect reset`\n")
 
 
 def test_nobody_is_named_as_the_author(ann: Person) -> None:

@@ -177,3 +177,12 @@ def test_without_git_the_message_names_it(world: World) -> None:
         check=True,
     )
     assert done.stdout == "`git` was not found; install it or put it on PATH\n"
+
+
+def test_a_commit_that_is_not_here_is_looked_for_where_it_can_be(world: World) -> None:
+    with History(place_of(world)) as history:
+        with pytest.raises(UsageError, match="there is no remote to fetch another from"):
+            history.commit("abc1234")
+        world.git("remote", "add", "upstream", "nowhere")
+        with pytest.raises(UsageError, match=r"`git fetch --all --tags` may bring it; .* upstream/NAME"):
+            history.commit("abc1234")
