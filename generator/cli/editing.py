@@ -103,9 +103,9 @@ def make(  # noqa: PLR0913 - what a verb was given
     """
     with exclusive(root_of(directory), lambda text: say(text, err=True)) as lock:
         outcome = edited(lock.root, cluster, holds, edit)
-        fresh = outcome.after.findings
-        show_findings([outcome.after], "text")
-        if outcome.errors or (fresh and not despite_warnings):
+        refused = outcome.errors or (outcome.after.findings and not despite_warnings)
+        show_findings([outcome.after], "text", written=not (refused or dry_run))
+        if refused:
             return _refused(outcome)
         if outcome.new == outcome.old:
             raise UsageError(f"{outcome.after.document.file} says so already: nothing was written")

@@ -115,7 +115,7 @@ def _cluster(name: str, directory: Path, table: Path | None) -> dict[str, bytes]
     file = _new_file(name, directory)
     text = starter(name, _others(directory))
     if table and (wrong := examine(text := _from(text, table), file, name)).wrong:
-        show_findings([wrong], "text")
+        show_findings([wrong], "text", written=False)
         say(f"{file} would have {summary([wrong])}: nothing was written; mend {table}", err=True)
         return None
     return {file: text, SCHEMA: published_schema(), **scaffold()}

@@ -22,8 +22,10 @@ MOST = 1000
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
-def show_findings(loaded: Sequence["Loaded"], output: str) -> None:
-    """Print every finding of every cluster file to standard output."""
+def show_findings(loaded: Sequence["Loaded"], output: str, *, written: bool = True) -> None:
+    """Print every finding of every cluster file to standard output; of files that are not `written` so without lines
+    and columns, which nobody could look up.
+    """
     found = located(loaded)
     if output == "json":
         say_json({"findings": [data(one) for one in found]})
@@ -32,7 +34,7 @@ def show_findings(loaded: Sequence["Loaded"], output: str) -> None:
 
         show_report(entries(found))
     else:
-        show(found, output)
+        show(found, output, written=written)
 
 
 def without_accepted(one: "Loaded") -> "Loaded":
@@ -54,7 +56,7 @@ def located(loaded: Sequence["Loaded"]) -> list["Located"]:
     return Locator(loaded).locate(findings)
 
 
-def show(found: Sequence["Located"], output: str) -> None:
+def show(found: Sequence["Located"], output: str, *, written: bool = True) -> None:
     """Print findings as text or as GitHub's annotations: `MOST` of them, and as text only the first few of those that
     have one cause.
     """
@@ -69,7 +71,7 @@ def show(found: Sequence["Located"], output: str) -> None:
             if group.more:
                 say(f"{len(group.members)} findings have one cause: {one_line(group.cause)}\n")
             for one in group.shown:
-                _text(one)
+                _text(one, written=written)
             if group.more:
                 say(f"... and {group.more} more with that cause (all of them: --output json)\n")
         found = [one for group in groups for one in group.members[:1]]
@@ -107,23 +109,24 @@ def _message(finding: Finding) -> str:
     return f"{finding.about}: {finding.message}" if finding.object else finding.message
 
 
-def _text(one: "Located") -> None:
+def _text(one: "Located", *, written: bool) -> None:
     finding = one.finding
-    place = styled(f"{finding.file}:{one.at.line}:{one.at.column}", "bold")
+    key = "" if isinstance(finding.at, Position) or not finding.at else f", {dotted(finding.at)}:"
+    at = f":{one.at.line}:{one.at.column}" if written else f" as it would be{key}"
     severity = styled(finding.severity, COLOURS[finding.severity])
-    say(f"{place} {severity} {finding.code}: {one_line(_message(finding))}")
+    say(f"{styled(f'{finding.file}{at}', 'bold')} {severity} {finding.code}: {one_line(_message(finding))}")
     if one.line:
-        say(_excerpt(one.line, one.at, _also(one)))
+        say(_excerpt(one.line, one.at, *((str(one.at.line), _also(one)) if written else ("", ""))))
     if finding.fix:
         say(f"   fix: {one_line(finding.fix)}")
     say()
 
 
-def _excerpt(line: str, at: Position, also: str) -> str:
+def _excerpt(line: str, at: Position, number: str, also: str) -> str:
     """Show the line with carets below; a very long one is cut to what stands around the place."""
     start = max(0, at.column - 60) if len(line) > 160 else 0
     piece = visible(line[start : start + 160])
-    number = f"{at.line:5}"
+    number = f"{number:>5}"
     before, shown = piece[: at.column - 1 - start], piece[at.column - 1 - start : at.end - 1 - start]
     carets = "^" * max(1, width(shown))
     return f"{number} | {piece}\n{' ' * len(number)} | {' ' * width(before)}{carets}{also}"

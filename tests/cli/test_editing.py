@@ -1,5 +1,6 @@
 """`gen node` and `gen pool` as a user calls them."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -88,6 +89,8 @@ def test_what_breaks_a_check_is_shown_and_not_written(place: Path, capsys: pytes
     assert gen(place, "node", "add", "x", "--like", "gpu-15", "--address", "10.10.0.131", "--despite-warnings") == 1
     told = capsys.readouterr()
     assert "error GEN-NODE-005: cpu-01 has the address 10.10.0.131 of x" in told.out
+    assert f"{FILE} as it would be, " in told.out
+    assert not re.search(r"yaml:\d|^ *\d+ \||line \d", told.out, re.MULTILINE), "nobody could look it up"
     assert "would have 3 errors, 0 warnings more: nothing was written\n" in told.err
     assert gen(place, "node", "remove", "cp-3") == 1
     told = capsys.readouterr()
