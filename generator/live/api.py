@@ -250,13 +250,14 @@ def of_kubeconfig(path: Path, context: str | None) -> ApiConnection:
 
     # As for kubectl, $KUBECONFIG may name several files.
     if not any(map(os.path.isfile, str(path).split(os.pathsep))):
-        raise UsageError(f"{path}: there is no such kubeconfig; name one with --kubeconfig")
+        why = "is no file" if os.path.lexists(path) else "there is no such kubeconfig, or you may not see it"
+        raise UsageError(f"{path}: {why}; name one with --kubeconfig")
     configuration = Configuration()
     try:
         with _heard() as said:
             load_kube_config(str(path), context, configuration, persist_config=False)  # type: ignore[no-untyped-call]
     except (ConfigException, YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
-        said = [str(error)]
+        said = [getattr(error, "strerror", None) or str(error)]
     if said:
         raise UsageError(f"{path}: {' '.join(said[0].split())}; mend it, or name another --context")
     _with_scheme(path, _without_login(configuration.host))

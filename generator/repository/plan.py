@@ -210,13 +210,13 @@ def _refusal(base: str, path: str, error: OSError) -> UsageError:
 
 def _stay_inside(base: str, paths: Iterable[str]) -> None:
     """Refuse a folder that a link leads out of the repository."""
-    folders = sorted({path.rpartition("/")[0] for path in paths})
+    folders = {path.rpartition("/")[0] for path in paths}
     steps = {step for folder in folders for step in accumulate(folder.split("/"), "{}/{}".format)}
     links = {step for step in steps if os.path.islink(f"{base}/{step}")}  # noqa: PTH114 - a tenth of Path's time
-    for folder in folders if links else ():
-        real = os.path.realpath(f"{base}/{folder}")
+    for link in sorted(links):
+        real = os.path.realpath(f"{base}/{link}")
         if os.path.commonpath((base, real)) != base:
             raise UsageError(
-                f"{folder}: a link leads outside the repository, to {real}, and gen would write there; "
+                f"{link}: a link leads outside the repository, to {real}, and gen would write there; "
                 "replace the link by a folder"
             )

@@ -26,6 +26,10 @@ def test_a_bucket_with_several_backups_must_be_named_by_one(ml50: Cluster) -> No
     several = tuple(structs.replace(first, name=name) for name in ("daily", "weekly"))
     with pytest.raises(UsageError, match="datasets has several backups: name one of daily, weekly"):
         meant(structs.replace(ml50, backups=several), "datasets")
+    with pytest.raises(UsageError, match="datasets has several backups: some share a name, so rename one"):
+        meant(structs.replace(ml50, backups=(first, first)), "datasets")
+    with pytest.raises(UsageError, match=r"there are backups of datasets$"):
+        meant(structs.replace(ml50, backups=several), "zzz")
 
 
 def test_a_time_is_read_in_its_zone(ml50: Cluster) -> None:

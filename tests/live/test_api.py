@@ -235,6 +235,8 @@ def test_a_kubeconfig_without_sense_is_told(text: str, words: str, tmp_path: Pat
 def test_a_file_that_is_not_there_and_a_context_that_is_not_in_it_are_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no such kubeconfig"):
         of_kubeconfig(tmp_path / "nothing", None)
+    with pytest.raises(UsageError, match="is no file; name one"):
+        of_kubeconfig(tmp_path, None)
     with pytest.raises(UsageError, match=r"elsewhere.*--context"):
         of_kubeconfig(config(tmp_path, "https://127.0.0.1:9"), "elsewhere")
 

@@ -87,7 +87,7 @@ def test_a_folder_linked_out_of_the_repository_is_refused(tmp_path: Path, link: 
     (root / link).parent.mkdir(parents=True)
     (root / link).symlink_to(tmp_path / "outside")
     wanted = tree("base/app/a", "overlays/toy/app/a", "schemas/a")
-    with pytest.raises(UsageError, match="link"):
+    with pytest.raises(UsageError, match=f"^{link}: (a link leads outside|is a link)"):
         plan(root, wanted, {}, OWNED)
     assert files(tmp_path) == {}
 

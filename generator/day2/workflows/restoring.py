@@ -80,10 +80,12 @@ def meant(cluster: Cluster, bucket: str) -> Backup:
     found = [one for one in known if one.name == bucket] or [one for one in known if one.source.bucket == bucket]
     if not found:
         names = [one.name for one in known] + [one.source.bucket for one in known]
-        others = f"there are backups of {', '.join(one.source.bucket for one in known)}"
+        others = f"there are backups of {', '.join(dict.fromkeys(one.source.bucket for one in known))}"
         raise UsageError(f"{cluster.name} has no backup of {bucket}; {suggest(bucket, names, others)}")
     if len(found) > 1:
-        raise UsageError(f"{bucket} has several backups: name one of {', '.join(one.name for one in found)}")
+        told = list(dict.fromkeys(one.name for one in found))
+        way = f"name one of {', '.join(told)}" if len(told) == len(found) else "some share a name, so rename one"
+        raise UsageError(f"{bucket} has several backups: {way}")
     return found[0]
 
 
