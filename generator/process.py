@@ -23,7 +23,6 @@ Program: TypeAlias = "subprocess.Popen[bytes]"
 PATIENCE = 30.0
 """Seconds a program has to end before it is killed."""
 _MOMENT = 2.0
-_THREADS = "gen-threads"
 
 _running: "set[subprocess.Popen[str]]" = set()
 _halted: list[bool] = []
@@ -135,7 +134,7 @@ def threads(most: int | None = None) -> "Iterator[ThreadPoolExecutor]":
     """
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - few need it
 
-    pool = ThreadPoolExecutor(most, thread_name_prefix=_THREADS)
+    pool = ThreadPoolExecutor(most)
     try:
         yield pool
     finally:
@@ -145,7 +144,7 @@ def threads(most: int | None = None) -> "Iterator[ThreadPoolExecutor]":
 def leave(code: int) -> NoReturn:
     """End this process after `halt`: its threads have a moment to tidy up, and those that wait longer are left."""
     until = monotonic() + _MOMENT
-    ours = [one for one in threading.enumerate() if one.name.startswith(_THREADS)]
+    ours = [one for one in threading.enumerate() if not one.daemon and one is not threading.current_thread()]
     for one in ours:
         one.join(max(0.0, until - monotonic()))
     if any(one.is_alive() for one in ours):

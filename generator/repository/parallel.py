@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
+from generator.errors import UsageError
+
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
@@ -18,11 +20,37 @@ Result = TypeVar("Result")
 
 def spread(work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
     """Return the results in the order of the jobs. What `work` raises, this raises; it must be a function of a module,
-    its arguments and results such as can be pickled.
+    its arguments and results such as can be pickled. Raises UsageError where a process was killed.
     """
     if len(jobs) < MANY:
         return [work(job) for job in jobs]
-    return list(_pool().map(work, jobs, chunksize=max(1, len(jobs) // 16)))
+    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as in `_pool`
+    from multiprocessing import active_children  # noqa: PLC0415 - as above
+
+    size = max(1, len(jobs) // 16)
+    parts = [_pool().submit(_each, work, jobs[at : at + size]) for at in range(0, len(jobs), size)]
+    try:
+        return [result for part in parts for result in part.result()]
+    except BrokenProcessPool:
+        _pool.cache_clear()
+        raise UsageError(
+            "a process that worked on some of the clusters was killed, perhaps as memory ran out; "
+            "work on fewer at once: --shard 1/4, or --cluster NAME"
+        ) from None
+    except KeyboardInterrupt:
+        # Whoever stops gen would wait for what they have begun.
+        _pool.cache_clear()
+        for one in active_children():
+            one.terminate()
+        raise
+    except BaseException:
+        for part in parts:
+            part.cancel()
+        raise
+
+
+def _each(work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+    return [work(job) for job in jobs]
 
 
 @cache

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,5 @@ def define(bare: Bare) -> None:
         assert bare.api.request("PATCH", path, one)[0] in {200, 201}, one["metadata"]["name"]
     for one in wanted:
         bare.api.wait(one["metadata"]["name"], partial(bare.api.established, one))
+    # Argo CD reads it first; where that takes it too long, as on a busy machine, it comes back after `RESYNC` alone.
+    bare.api.wait("the fields of all kinds", lambda: bare.api.request("GET", "/openapi/v2")[0] == HTTPStatus.OK)
