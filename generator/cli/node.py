@@ -38,7 +38,7 @@ def add(names: list[str], like: str | None, quotas: tuple[tuple[str, int], ...],
     What they bring is no team's but by --quota, or later by `gen pool quota`.
     """
     if like is None:
-        raise UsageError(f"say which node they are like: gen node add {names[0]} --like NODE")
+        raise UsageError("say which node they are like: --like NODE")
     wanted = Wanted(names=names, racks=more.pop("racks") or (), address=more.pop("address"), mac=more.pop("mac"))
 
     def added(source: Source) -> str:

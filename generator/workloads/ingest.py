@@ -16,7 +16,7 @@ from generator.model.quantity import Quantity
 from generator.workloads.models import found
 from generator.workloads.place import OnCpus, Place, cpu_place
 from generator.workloads.pods import PROGRAM, PROGRAMS, labels
-from generator.workloads.wanted import named
+from generator.workloads.wanted import in_claim, named, object_name
 
 DATA, SOURCE, SCRATCH, CA = "/data", "/source", "/scratch", "/ca"
 MC = "/tmp/mc"  # noqa: S108 - the pod's own
@@ -58,22 +58,13 @@ NOTE = "what is deleted at the source stays in the volume, and what has the same
 
 def _written(cluster: Cluster, wanted: Ingest) -> None:
     """Refuse a dataset that the team only reads: each file would fail."""
-    claim, _ = _claim(wanted.target)
+    claim, _ = in_claim("--into", wanted.target)
     given = next((one for one in cluster.storage.datasets if claim_name(one) == claim), None)
     if given and given.owner != wanted.team:
         raise UsageError(
             f"dataset {given.name} is written by {given.owner or 'nobody'}, and team {wanted.team} reads it: bring it "
             "into a claim of the team's own, or have the file name another owner"
         )
-
-
-def _claim(where: str) -> tuple[str, str]:
-    """Return the claim and the path of `pvc://CLAIM/PATH`."""
-    scheme, _, rest = where.partition("://")
-    claim, _, path = rest.partition("/")
-    if scheme != "pvc" or not claim or ".." in path.split("/"):
-        raise UsageError(f"{where}: say pvc://CLAIM/PATH, a claim of the team's and a folder in it")
-    return claim, path.strip("/")
 
 
 def _program(place: Place, wanted: Ingest) -> Manifest:
@@ -107,11 +98,11 @@ def _job(cluster: Cluster, place: Place, wanted: Ingest) -> Manifest:
 
 def _pod(cluster: Cluster, place: Place, wanted: Ingest) -> Manifest:
     env, volumes, mounts = _source(place, wanted)
-    target, path = _claim(wanted.target)
+    target, path = in_claim("--into", wanted.target)
     volumes += [_claimed("data", target), {"name": "program", "configMap": {"name": wanted.name}}]
     mounts += [{"name": "data", "mountPath": DATA}, {"name": "program", "mountPath": PROGRAM}]
     if wanted.ca:
-        volumes.append({"name": "ca", "configMap": {"name": wanted.ca}})
+        volumes.append({"name": "ca", "configMap": {"name": object_name("--ca", wanted.ca)}})
         # Not where mc reads it: the folders above a mount are root's, and mc writes there.
         mounts.append({"name": "ca", "mountPath": CA, "readOnly": True})
         env += variables({"CA": f"{CA}/ca.crt"})
@@ -135,7 +126,7 @@ def _pod(cluster: Cluster, place: Place, wanted: Ingest) -> Manifest:
 def _source(place: Place, wanted: Ingest) -> tuple[list[Manifest], list[Manifest], list[Manifest]]:
     """Return variables, volumes and mounts of what is read."""
     if wanted.source.startswith("pvc://"):
-        claim, path = _claim(wanted.source)
+        claim, path = in_claim("--from", wanted.source)
         mount = {"name": "source", "mountPath": SOURCE, "readOnly": True}
         return variables({"FROM": f"{SOURCE}/{path}/"}), [_claimed("source", claim, read_only=True)], [mount]
     scheme, _, rest = wanted.source.partition("://")

@@ -16,7 +16,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.spec.near import suggest
 from generator.workloads.place import Place
-from generator.workloads.wanted import Serving
+from generator.workloads.wanted import Serving, in_claim, object_name
 
 FOLDER = "/models"
 KEYS = {"AWS_ACCESS_KEY_ID": "accessKey", "AWS_SECRET_ACCESS_KEY": "secretKey"}
@@ -52,7 +52,7 @@ def models(place: Place, serving: Serving) -> Models:
     if scheme == "pvc" and rest:
         if serving.ca:
             raise UsageError(f"--ca {serving.ca}: a claim is not read over TLS; leave it out")
-        return _claimed(rest, place)
+        return _claimed(serving.models, place)
     if scheme != "s3" or not rest:
         raise UsageError(
             f"--models {serving.models}: models lie in s3://BUCKET/PATH, a bucket of the cluster, in "
@@ -75,7 +75,7 @@ def found(place: Place, bucket: str, credentials: str | None) -> tuple[str, Open
 
 
 def _opener(place: Place, what: str, credentials: str | None, known: Opener | None) -> Opener:
-    opener = Opener(credentials, KEYS) if credentials else known
+    opener = Opener(object_name("--credentials", credentials), KEYS) if credentials else known
     if opener is None:
         keys = " and ".join(KEYS.values())
         raise UsageError(
@@ -103,7 +103,8 @@ def _bucket(place: Place, serving: Serving, repository: str, known: Opener | Non
 def _trusting(found: Models, ca: str) -> Models:
     """Have the container trust whom a ConfigMap names. A file alone: the image's own links beside it stay."""
     mount = {"name": "ca", "mountPath": TRUSTED, "subPath": "ca.crt", "readOnly": True}
-    return structs.replace(found, volumes=({"name": "ca", "configMap": {"name": ca}},), mounts=(mount,))
+    volume = {"name": "ca", "configMap": {"name": object_name("--ca", ca)}}
+    return structs.replace(found, volumes=(volume,), mounts=(mount,))
 
 
 def _known(place: Place, bucket: str) -> tuple[str, Opener | None]:
@@ -134,8 +135,8 @@ def _buckets(cluster: Cluster) -> dict[str, str]:
     return found | {bucket.name: f"https://{SERVICE}:{PORT}" for bucket in (objects.buckets if objects else ())}
 
 
-def _claimed(rest: str, place: Place) -> Models:
-    name, _, path = rest.partition("/")
+def _claimed(where: str, place: Place) -> Models:
+    name, path = in_claim("--models", where)
     note = (
         f"every replica mounts claim {name}, read-only: replicas are on several nodes, so that its access mode is "
         "ReadWriteMany or ReadOnlyMany"

@@ -5,11 +5,12 @@ import re
 from msgspec import Struct
 
 from generator.errors import UsageError
-from generator.model.base import DNS_LABEL
+from generator.model.base import DNS_LABEL, is_label
 from generator.model.quantity import Quantity
 
 LONGEST = 40
 """Letters of a name: pods add their index, operators what each pod does, and a host's name has 63 at most."""
+LONGEST_OF_OBJECTS = 253
 
 
 class Serving(Struct, frozen=True, kw_only=True):
@@ -67,3 +68,19 @@ def named(name: str) -> None:
             f"`{name}` cannot be the name of a job: small letters, digits and hyphens, a letter first, "
             f"{LONGEST} at most; its pods are known by it in DNS"
         )
+
+
+def in_claim(option: str, where: str) -> tuple[str, str]:
+    """Return the claim and the path of `pvc://CLAIM/PATH`, the path without `/` around it. Raises UsageError."""
+    scheme, _, rest = where.partition("://")
+    claim, _, path = rest.partition("/")
+    if scheme != "pvc" or ".." in path.split("/"):
+        raise UsageError(f"{option} {where}: say pvc://CLAIM/PATH, a claim of the team's and a folder in it")
+    return object_name(option, claim), path.strip("/")
+
+
+def object_name(option: str, name: str) -> str:
+    """Return a name that an object may have. Raises UsageError for another."""
+    if len(name) > LONGEST_OF_OBJECTS or not all(is_label(part, LONGEST_OF_OBJECTS) for part in name.split(".")):
+        raise UsageError(f"{option}: no object is named `{name}`: small letters, digits, hyphens and dots")
+    return name

@@ -111,7 +111,7 @@ def test_what_is_wrong_already_is_no_reason(place: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("node", "add", "gpu-16"), "say which node they are like: gen node add gpu-16 --like NODE"),
+        (("node", "add", "gpu-16"), "say which node they are like: --like NODE"),
         (("node", "add", "gpu-[16", "--like", "gpu-15"), "`gpu-[16` is no set of nodes such as gpu-[01-15]"),
         (("node", "add", "gpu-16", "--like", "gpu-51"), "no cluster here has a node or pool gpu-51; did you mean gpu-"),
         (("node", "add", "gpu-16", "--like", "gpu-15", "--address", "x"), "`x` is no address such as 10.10.0.116"),

@@ -95,6 +95,8 @@ def test_scratch_ends_with_its_pod_and_has_the_size_that_is_asked_for(cluster: C
         ({"source": "s3://datasets"}, "--credentials SECRET"),
         ({"source": "/mnt"}, "say s3://BUCKET/PATH or pvc://CLAIM/PATH"),
         ({"target": "pvc://mine/../other"}, "say pvc://CLAIM/PATH"),
+        ({"target": "pvc://My claim/x"}, "--into: no object is named `My claim`"),
+        ({"ca": "The CA"}, "--ca: no object is named `The CA`"),
         ({"team": "search", "source": "pvc://own"}, "dataset voices is written by speech, and team search reads it"),
         ({"scratch": Quantity.parse("4Ti")}, "team speech may claim 3Ti"),
         ({"priority": "urgent"}, "team speech may not use the priority class urgent"),

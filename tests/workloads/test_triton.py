@@ -266,6 +266,9 @@ def test_a_claim_is_mounted_and_not_written(cluster: Cluster) -> None:
     ("asked", "told"),
     [
         ({"ca": "s3-ca", "models": "pvc://models"}, "--ca s3-ca: a claim is not read over TLS"),
+        ({"models": "pvc://the models/x"}, "--models: no object is named `the models`"),
+        ({"models": "pvc://models/../x"}, "--models pvc://models/../x: say pvc://CLAIM/PATH"),
+        ({"credentials": "A b"}, "--credentials: no object is named `A b`"),
         ({"ca": "s3-ca", "models": "s3://http://10.9.9.9:80/models"}, "models is not read over TLS; leave it out"),
         ({"most": 9}, "team search can never have 9 of nvidia.com/gpu on pool l4: 8 are all"),
         ({"most": 9}, "take 8 replicas at most"),
