@@ -50,10 +50,10 @@ def claims_fit(cluster: Cluster) -> Iterator[Finding]:
           - {name: vision, storage: 200Ti, storageClasses: {rbd-nvme: 50Ti}}
           - {name: language, storage: 200Ti, storageClasses: {rbd-nvme: 50Ti}}
     """
+    bounds = [(at, team, claimable(cluster, team)) for at, team in entries(cluster.teams, "teams")]
     for disk, classes in _classes(cluster).items():
-        teams = entries(cluster.teams, "teams")
-        unbound = [(at, team) for at, team in teams if not _bounded(claimable(cluster, team), classes)]
-        yield from _without_bound(unbound, disk, classes) if unbound else _too_much(cluster, disk, classes)
+        unbound = [(at, team) for at, team, own in bounds if not _bounded(own, classes)]
+        yield from _without_bound(unbound, disk, classes) if unbound else _too_much(bounds, disk, classes)
 
 
 def _without_bound(unbound: list[tuple[Path, Team]], disk: str, classes: dict[str, int]) -> Iterator[Finding]:
@@ -64,10 +64,10 @@ def _without_bound(unbound: list[tuple[Path, Team]], disk: str, classes: dict[st
     yield Finding(at=at, message=message, fix=f"storage, or storageClasses with {names}, for each team")
 
 
-def _too_much(cluster: Cluster, disk: str, classes: dict[str, int]) -> Iterator[Finding]:
+def _too_much(bounds: list[tuple[Path, Team, Claimable]], disk: str, classes: dict[str, int]) -> Iterator[Finding]:
     total = 0
-    for at, team in entries(cluster.teams, "teams"):
-        before, total = total, total + _share(claimable(cluster, team), classes)
+    for at, team, own in bounds:
+        before, total = total, total + _share(own, classes)
         if before <= _WHOLE < total:
             names, most = " and ".join(sorted(classes)), human(max(classes.values()))
             message = f"with team {team.name}, teams may claim more than the {most} that {disk} holds ({names})"

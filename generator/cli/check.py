@@ -25,7 +25,13 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.command("check")
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=_FOLDER)
+@click.argument(
+    "paths",
+    metavar="[PATH]...",
+    nargs=-1,
+    type=_FOLDER,
+    callback=lambda _context, _option, given: _cluster_files(given),
+)
 @CLUSTER
 @REPORTED
 @ROOT
@@ -83,7 +89,6 @@ def command(  # noqa: PLR0913 - the options of the verb
     """
     if (since or shard) and more["paths"]:
         raise UsageError(f"give PATH or {'--since' if since else '--shard'}: both say which cluster files are checked")
-    more["paths"] = _cluster_files(more["paths"])
     wanted = narrowed(root_of(directory), clusters, since, shard) if since or shard else clusters
     if wanted is None:
         return _untouched(nobody(since, shard), output)

@@ -116,7 +116,8 @@ def _text(one: "Located", *, written: bool) -> None:
     severity = styled(finding.severity, COLOURS[finding.severity])
     say(f"{styled(f'{finding.file}{at}', 'bold')} {severity} {finding.code}: {one_line(_message(finding))}")
     if one.line:
-        say(_excerpt(one.line, one.at, *((str(one.at.line), _also(one)) if written else ("", ""))))
+        number, also = (str(one.at.line), _also(one)) if written else ("", "")
+        say(_excerpt(one.line, one.at, number, also))
     if finding.fix:
         say(f"   fix: {one_line(finding.fix)}")
     say()

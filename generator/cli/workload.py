@@ -96,8 +96,7 @@ def new(  # noqa: PLR0913 - the verb's options
     if one.cluster is None or one.wrong:
         return mend_first([one])
     made = workload(one.cluster, kind, wanted)
-    _refuse_images(one.cluster, made.manifests)
-    _hand_over(made.manifests, made.notes, output)
+    _hand_over(one.cluster, made.manifests, made.notes, output)
     return 0
 
 
@@ -142,9 +141,7 @@ def bring(  # noqa: PLR0913 - the verb's options
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
         return mend_first([one])
-    made = ingest(one.cluster, wanted)
-    _refuse_images(one.cluster, made)
-    _hand_over(made, [NOTE], output)
+    _hand_over(one.cluster, ingest(one.cluster, wanted), [NOTE], output)
     return 0
 
 
@@ -188,8 +185,7 @@ def serve(  # noqa: PLR0913 - the verb's options
     if one.cluster is None or one.wrong:
         return mend_first([one])
     made, notes = server(one.cluster, wanted)
-    _refuse_images(one.cluster, made)
-    _hand_over(made, notes, output)
+    _hand_over(one.cluster, made, notes, output)
     return 0
 
 
@@ -203,8 +199,9 @@ def _refuse_images(cluster: Cluster, manifests: Sequence[Manifest]) -> None:
         raise UsageError(f"--image: {finding.message}; {finding.fix}")
 
 
-def _hand_over(manifests: Sequence[Manifest], notes: Sequence[str], output: Path | None) -> None:
+def _hand_over(cluster: Cluster, manifests: Sequence[Manifest], notes: Sequence[str], output: Path | None) -> None:
     """Write a workload into a file, or print it, with its notes beside it."""
+    _refuse_images(cluster, manifests)
     for note in notes:
         say(f"note: {note}", err=True)
     text = "---\n".join(emit(manifest) for manifest in manifests)

@@ -296,5 +296,5 @@ def _client(configuration: "Configuration") -> "ApiClient":
 
     configuration.retries = Repeating.once()
     configuration.connection_pool_maxsize = AT_ONCE
-    disable_warnings(exceptions.InsecureRequestWarning)  # the kubeconfig says so, and each request would warn
+    disable_warnings(exceptions.InsecureRequestWarning)  # a kubeconfig that verifies nothing says so itself
     return ApiClient(configuration)

@@ -84,7 +84,8 @@ def flavor_capacity(cluster: Cluster, pool: str) -> Share:
 
 def made_capacity(cluster: Cluster, pool: str) -> Share:
     """Return what the machines give that Cluster API makes of a pool at most; nothing where it makes none."""
-    return together(*(allocatable(one, cluster) for one in _made(cluster, pool)))
+    made = _made(cluster, pool)  # all alike
+    return together(*[allocatable(made[0], cluster)] * len(made)) if made else NOTHING
 
 
 def machines_of(cluster: Cluster, pool: str) -> tuple[Machine, ...]:

@@ -28,24 +28,19 @@ def spread(work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
     from multiprocessing import active_children  # noqa: PLC0415 - as above
 
     size = max(1, len(jobs) // 16)
-    parts = [_pool().submit(_each, work, jobs[at : at + size]) for at in range(0, len(jobs), size)]
     try:
+        parts = [_pool().submit(_each, work, jobs[at : at + size]) for at in range(0, len(jobs), size)]
         return [result for part in parts for result in part.result()]
-    except BrokenProcessPool:
-        _pool.cache_clear()
-        raise UsageError(
-            "a process that worked on some of the clusters was killed, perhaps as memory ran out; "
-            "work on fewer at once: --shard 1/4, or --cluster NAME"
-        ) from None
-    except KeyboardInterrupt:
-        # Whoever stops gen would wait for what they have begun.
+    except BaseException as error:
+        # Nobody waits for what they have begun: whoever stops gen, or is told what is wrong.
         _pool.cache_clear()
         for one in active_children():
             one.terminate()
-        raise
-    except BaseException:
-        for part in parts:
-            part.cancel()
+        if isinstance(error, BrokenProcessPool):
+            raise UsageError(
+                "a process that worked on some of the clusters was killed, perhaps as memory ran out; "
+                "work on fewer at once: --shard 1/4, or --cluster NAME"
+            ) from None
         raise
 
 

@@ -2,7 +2,7 @@
 
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, PORT, PROGRAMS, labels
-from generator.components.acceptance.pools import GIB, Tried, absent, environment, message, runs_mpi, shared_classes
+from generator.components.acceptance.pools import GIB, Tried, absent, environment, message, runs_mpi
 from generator.components.acceptance.queue import priority
 from generator.components.acceptance.stores import OBJECTS, TEST, stores, volume
 from generator.components.common import POOL
@@ -11,6 +11,7 @@ from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placemen
 from generator.components.kueue import PRIORITY, QUEUE
 from generator.components.python_steps import IMAGE
 from generator.components.queues import flavors
+from generator.components.queues.volumes import lasting_classes
 from generator.components.volcano import GANG
 from generator.model.capacity import flavor_capacity
 from generator.model.cluster import Cluster
@@ -138,7 +139,7 @@ def scratch(cluster: Cluster, one: Tried) -> Manifest:
 def shared(cluster: Cluster, one: Tried) -> Manifest:
     """Return the Job in which a few pods try a new volume of each shared class."""
     size = SIZE_OF_FILE // 4
-    claims = {name: _claim(name, size + size // 4) for name in shared_classes(cluster)}
+    claims = {name: _claim(name, size + size // 4) for name in lasting_classes(cluster)}
     return _indexed(cluster, min(CLIENTS, len(one.machines)), _with_disks(cluster, one, claims, size))
 
 

@@ -9,9 +9,9 @@ from generator.components.acceptance.names import JOBS
 from generator.components.acceptance.queue import priority
 from generator.components.acceptance.stores import stores
 from generator.components.acceptance.thresholds import link_rate
-from generator.components.ceph_cluster.classes import block_class, file_class
 from generator.components.queues import flavors
 from generator.components.queues.reach import reach
+from generator.components.queues.volumes import lasting_classes
 from generator.components.rdma import nccl, offers
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
@@ -81,14 +81,6 @@ def most(cluster: Cluster, one: Tried) -> int:
     return min(len(one.machines), *(amount // each for amount, each in of_each))
 
 
-def shared_classes(cluster: Cluster) -> tuple[str, ...]:
-    """Return the storage classes whose volumes are on other machines than the pods."""
-    ceph, nfs = cluster.storage.ceph, cluster.storage.nfs
-    blocks = [block_class(pool) for pool in ceph.block_pools] if ceph else []
-    files = [file_class(one, pool) for one in ceph.filesystems for pool in one.data] if ceph else []
-    return (*blocks, *files, *((nfs.storage_class,) if nfs else ()))
-
-
 def runs_mpi(cluster: Cluster) -> bool:
     """Tell whether an MPIJob can be tried: something runs them, and there are priority classes, for it names one."""
     return bool(mpi_operator.DEFINITION.wanted(cluster)) and priority(cluster) is not None
@@ -103,7 +95,7 @@ def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
         found["pairs"] = "it has one node, and so no neighbours"
     if not one.disks:
         found["scratch"] = "its nodes have no disks for scratch"
-    if not shared_classes(cluster):
+    if not lasting_classes(cluster):
         found["shared"] = "the cluster has neither Ceph's volumes nor NFS"
     if not any(stores(cluster)):
         found["objects"] = "the cluster has neither MinIO nor object stores of Ceph"

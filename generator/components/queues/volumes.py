@@ -1,11 +1,11 @@
 """What a team's volume claims may come to: what lasts as the cluster file says, and scratch of its nodes beside it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from generator.components.ceph_cluster.classes import block_class, file_class
-from generator.components.queues import flavors
+from generator.components.queues import flavors, nominal
 from generator.components.queues.reach import reach
 from generator.model.capacity import machines_of
 from generator.model.cluster import Cluster
@@ -40,21 +40,22 @@ def claimable(cluster: Cluster, team: Team) -> Claimable:
     return Claimable(total, {**bounds, scratch.storage_class: room})
 
 
-def lasting_classes(cluster: Cluster) -> Iterator[str]:
-    """Yield the storage classes of volumes that outlive what uses them."""
-    storage = cluster.storage
-    if storage.ceph:
-        yield from (block_class(pool) for pool in storage.ceph.block_pools)
-        yield from (file_class(each, pool) for each in storage.ceph.filesystems for pool in each.data)
-    if storage.nfs:
-        yield storage.nfs.storage_class
+def lasting_classes(cluster: Cluster) -> tuple[str, ...]:
+    """Return the storage classes of volumes that outlive what uses them: on other machines than its pods."""
+    ceph, nfs = cluster.storage.ceph, cluster.storage.nfs
+    blocks = [block_class(pool) for pool in ceph.block_pools] if ceph else []
+    files = [file_class(one, pool) for one in ceph.filesystems for pool in one.data] if ceph else []
+    return (*blocks, *files, *((nfs.storage_class,) if nfs else ()))
 
 
 def scratch_room(cluster: Cluster, team: Team) -> Quantity:
     """Return all disks for scratch of the pools that the team may use, by what it owns and may borrow. How many of
     their nodes that is at once changes with each quota of another team, so it bounds nothing here.
     """
-    pools = [pool for pool in flavors(cluster) if reach(cluster, team, pool).pods]
-    disks = [disk for pool in pools for one in machines_of(cluster, pool) for disk in one.disks_for("scratch")]
-    room = sum(disk.size.value * disk.count for disk in disks)
+    room = 0
+    for pool in flavors(cluster):
+        disks = [disk for one in machines_of(cluster, pool) for disk in one.disks_for("scratch")]
+        # What it owns is looked up; what it may reach is summed over all teams.
+        if disks and (nominal(cluster, team, pool).pods or reach(cluster, team, pool).pods):
+            room += sum(disk.size.value * disk.count for disk in disks)
     return Quantity.of(-(-room // GIB) * GIB, binary=True)
