@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BUG = 70
 _STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+_INSISTED = 2
 _heard: list[int] = []
 VERBS = {
     "bootstrap": "Bring a cluster of bare nodes to where Argo CD syncs it; tell what is missing.",
@@ -159,12 +160,17 @@ def main() -> None:
 
 
 def _stopped(number: int, _frame: object) -> None:
-    """End in good order: what is temporary goes, and so do the programs that were started."""
-    from generator.process import halt  # noqa: PLC0415 - only when it is needed
-
+    """End in good order: what is temporary goes, and so do the programs that were started. A second signal changes
+    nothing, as a terminal that is closed sends two; whoever insists does not wait for order.
+    """
     _heard.append(number)
-    halt()
-    raise KeyboardInterrupt
+    if len(_heard) > _INSISTED:
+        os._exit(128 + _heard[0])
+    if len(_heard) == 1:
+        # A signal may come while the module is imported: then no program was started.
+        if halt := getattr(sys.modules.get("generator.process"), "halt", None):
+            halt()
+        raise KeyboardInterrupt
 
 
 def run(arguments: list[str]) -> int:

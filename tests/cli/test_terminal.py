@@ -194,6 +194,44 @@ cli.main()
 """
 
 
+TIDYING = """
+import os, signal, time
+from generator import cli
+
+def run(_arguments):
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, cli._stopped)
+    try:
+        os.kill(os.getpid(), signal.SIGHUP)
+    except KeyboardInterrupt:
+        for _ in range(TIMES):
+            os.kill(os.getpid(), signal.SIGHUP)
+        print("tidied", flush=True)
+    return 130
+
+cli.run = run
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(("times", "out"), [(1, b"tidied\n"), (2, b"")])
+def test_a_second_signal_leaves_it_tidy_up_and_a_third_does_not(times: int, out: bytes) -> None:
+    """A terminal that is closed sends two: the kernel one, and its shell one."""
+    program = TIDYING.replace("TIMES", str(times))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (129, out, b"")
+
+
+def test_a_signal_while_the_module_of_programs_is_imported_is_no_bug() -> None:
+    """Only half of it is there then."""
+    program = (
+        "import sys, types\nsys.modules['generator.process'] = types.ModuleType('half')\nfrom generator import cli\n"
+    )
+    program += "try:\n    cli._stopped(15, None)\nexcept KeyboardInterrupt:\n    print('stopped')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"stopped\n", b"")
+
+
 @pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_gen_ends_at_once_when_it_alone_is_asked_to_whatever_it_waits_for(how: signal.Signals) -> None:
     begun = monotonic()
