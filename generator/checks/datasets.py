@@ -1,6 +1,7 @@
 """Rules about datasets of several teams: where they lie, whose they are, and their room."""
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from generator.checks.places import entries, given_twice, human, listed_twice, unknown
 from generator.checks.tiers import disk_lists, filesystems, idle_disks
@@ -199,3 +200,23 @@ def cache_used(cluster: Cluster) -> Iterator[Finding]:
     for at, _ in idle_disks(cluster, "cache", cluster.pools if used else ()):
         message = "nobody uses disks for copies of datasets: none is `cached`"
         yield Finding(at=at, message=message, fix="say `cached: true` of a dataset, or give the disk another `use`")
+
+
+@rule("GEN-DATA-010", "no dataset holds the volumes of all")
+def apart(cluster: Cluster) -> Iterator[Finding]:
+    """Each volume of class `nfs` is a folder in the `share` of `storage.nfs`. A dataset that is this folder, or
+    one that it lies in, shows its readers the volumes of every team, and its owner may write them.
+
+    Wrong:
+        nfs: {server: nfs.example.org, share: /exports/volumes}
+        datasets: [{name: scans, share: /exports, ...}]
+    Right:
+        nfs: {server: nfs.example.org, share: /exports/volumes}
+        datasets: [{name: scans, share: /exports/scans, ...}]
+    """
+    nfs = cluster.storage.nfs
+    for at, dataset in _datasets(cluster) if nfs and nfs.share else ():
+        if nfs and nfs.share and dataset.share and PurePosixPath(nfs.share).is_relative_to(dataset.share):
+            message = f"dataset {dataset.name} holds {nfs.share}, the folder of the volumes of all teams"
+            fix = "a folder of its own beside it"
+            yield Finding(at=(*at, "share"), also=("storage", "nfs", "share"), message=message, fix=fix)

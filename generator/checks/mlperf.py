@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from generator.checks.places import given_twice, unknown
 from generator.checks.tiers import shared_classes
+from generator.components.datasets import DATASET, claim_name, modes
 from generator.components.queues.reach import reach
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.gpus import GPU
 from generator.model.mlperf import LIMITS, Mlperf, MlperfRun
-from generator.model.rule import rule
+from generator.model.rule import rule, warning
 from generator.model.teams import Team
 
 RUNS: Path = ("mlperf", "runs")
@@ -169,3 +170,24 @@ def data_shared(cluster: Cluster) -> Iterator[Finding]:
         )
         at, fix = ("mlperf", "data"), "add storage.nfs, or a filesystem of Ceph's"
         yield Finding(at=at, also=(*place, "nodes"), message=message, fix=fix)
+
+
+@warning("GEN-MLP-007", "benchmarks read a dataset of their team")
+def dataset_given(cluster: Cluster) -> Iterator[Finding]:
+    """A team has the claim `dataset-NAME` of the datasets that it owns or reads. Of another one nobody makes the claim:
+    the pods wait for it, and the GPUs of all are held meanwhile. Only a warning: a team may call a claim of its own so.
+
+    Wrong:
+        storage: {datasets: [{name: mlperf, share: /exports/mlperf, size: 1Ti, readers: [vision]}]}
+        mlperf: {team: bench, data: dataset-mlperf, ...}
+    Right:
+        storage: {datasets: [{name: mlperf, share: /exports/mlperf, size: 1Ti, readers: [bench]}]}
+        mlperf: {team: bench, data: dataset-mlperf, ...}
+    """
+    wanted = cluster.mlperf
+    if wanted and wanted.data and wanted.data.startswith(DATASET):
+        given = [claim_name(one) for one in cluster.storage.datasets if wanted.team in modes(cluster, one)]
+        if wanted.data not in given:
+            message = f"no dataset gives team {wanted.team} the claim {wanted.data}"
+            otherwise = f"one of {', '.join(given)}" if given else "name the team among the `readers` of a dataset"
+            yield unknown(("mlperf", "data"), wanted.data, given, message, otherwise)

@@ -155,7 +155,7 @@ def not_privileged(cluster: Cluster) -> Iterator[Finding]:
 @warning("GEN-TEAM-027", "storage quotas need storage")
 def storage_exists(cluster: Cluster) -> Iterator[Finding]:
     """The quota bounds volumes that last, and without Ceph or NFS there are none: scratch has a bound of its own, by
-    the nodes that a team may be on.
+    the pools of which a team owns a part.
 
     Wrong:
         - {name: vision, storage: 10Ti}

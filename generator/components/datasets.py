@@ -14,6 +14,8 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Dataset
 
 LABEL = f"{OWN_LABELS}/dataset"
+DATASET = "dataset-"
+"""How the claim of each dataset begins."""
 BOUND = Ignore(group="", kind="PersistentVolume", pointers=("/spec/claimRef/resourceVersion", "/spec/claimRef/uid"))
 """The controller of claims writes into a volume which one it is bound to."""
 WRITE, READ = "ReadWriteMany", "ReadOnlyMany"
@@ -84,7 +86,7 @@ def volume_name(dataset: Dataset, team: str) -> str:
 
 def claim_name(dataset: Dataset) -> str:
     """Return the name of each team's claim."""
-    return f"dataset-{dataset.name}"
+    return f"{DATASET}{dataset.name}"
 
 
 def cache_name(dataset: Dataset, team: str = "") -> str:

@@ -49,9 +49,10 @@ class TeamBucket(Section, frozen=True, kw_only=True):
 
 
 class Team(Section, frozen=True, kw_only=True):
-    """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volumes that last, and
-    `storage_classes` those of each class it names. Where `storage` is given, scratch has a bound of its own beside
-    it: all disks for it of the pools that the team may use, unless `storage_classes` says less. `security`
+    """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volumes, and
+    `storage_classes` those of each class it names. Where a cluster has scratch, `storage` bounds those of each class
+    that lasts, and scratch has a bound beside it: all disks for it of the pools of which the team owns a part, unless
+    `storage_classes` says another; a class of `extras` then needs one there. `security`
     is its Pod Security level. `queueing` is Kueue's strategy: `StrictFIFO` lets nobody pass a big job that waits.
     `priorities` are the classes of jobs that its members may use (none given: all but the highest). `department` is
     one of those of `scheduling`. `weight` says how much it gets beside others that borrow, with

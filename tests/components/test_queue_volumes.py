@@ -1,4 +1,4 @@
-"""What a team may claim: what lasts as its file says, and disks for scratch of the pools that it may use."""
+"""What a team may claim: what lasts as its file says, and disks for scratch of the pools that it owns a part of."""
 
 from msgspec import structs
 from reference import load
@@ -23,11 +23,10 @@ def nodes_of_scratch(cluster: Cluster, quota: Quota) -> int:
     return round(scratch_room(*alone(cluster, quota)).value / DISKS)
 
 
-def test_scratch_is_all_disks_of_the_pools_that_a_team_may_use() -> None:
+def test_scratch_is_all_disks_of_the_pools_of_which_a_team_owns_a_part() -> None:
     cluster = load("gpu-serving")
     assert nodes_of_scratch(cluster, Quota(gpus=16, borrow=0)) == 4
-    assert nodes_of_scratch(cluster, Quota(gpus=0)) == 4, "nobody else wants them"
-    assert nodes_of_scratch(cluster, Quota(gpus=0, borrow=0)) == 0
+    assert nodes_of_scratch(cluster, Quota(gpus=0)) == 0, "a claim may stay when what was borrowed is taken back"
 
 
 def test_scratch_is_beside_what_lasts_and_never_room_for_it() -> None:

@@ -100,7 +100,10 @@ def test_nobody_outside_reaches_a_teams_services(ml50: Cluster) -> None:
 
 
 def test_no_quota_of_storage_where_the_file_gives_none(a30: Cluster) -> None:
-    assert "requests.storage" not in of_team(a30, "mlperf", "ResourceQuota")["team"]["spec"]["hard"]
+    (team,) = a30.teams
+    free = structs.replace(a30, teams=(structs.replace(team, storage=None),))
+    assert "requests.storage" in of_team(a30, "mlperf", "ResourceQuota")["team"]["spec"]["hard"]
+    assert "requests.storage" not in of_team(free, "mlperf", "ResourceQuota")["team"]["spec"]["hard"]
 
 
 def test_nothing_is_requested_in_the_name_of_containers(ml50: Cluster) -> None:

@@ -10,7 +10,8 @@ SCRAPED = {f"{OWN_LABELS}/metrics": "scraped"}
 """Labels of a team's pod whose port named `metrics` Prometheus reads."""
 SAMPLES, LABELS, LENGTH = 5000, 30, 200
 """How many values a pod of a team's may tell at once, how many labels each has, and how long theirs may be: with more,
-nothing of the pod is kept. Of each version of a model Triton tells 13 values, or 48 with summaries (server:
+nothing of the pod is kept. Seven of the labels are Prometheus' own: it counts them as well (3.3: `scrape/scrape.go`,
+`verifyLabelLimits`). Of each version of a model Triton tells 13 values, or 48 with summaries (server:
 `docs/user_guide/metrics.md`; failures by four reasons; core: `metric_model_reporter.cc`), and some 50 of eight GPUs and
 the machine: it may have 350 models, which leaves each 230 MB of a GPU with 80 GB, or 100 with summaries.
 """
@@ -57,15 +58,15 @@ def metrics_refused(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rule on pods that answer and of which nothing is kept; None where there are no teams. Prometheus' own
     counters, which the chart alerts of (`PrometheusScrapeSampleLimitHit`, `PrometheusLabelLimitHit`), name neither pod
     nor team. What it says of each target does: of one above a limit how much it has read, and that it is not `up`
-    (3.3: `scrape/scrape.go`). Of a pod that does not answer it has read nothing.
+    (3.3: `scrape/scrape.go`), as of one whose text breaks off. Of a pod that does not answer it has read nothing.
     """
     if not cluster.teams:
         return None
     of = f'{{job=~".+/{NAME}"}}'
     summary = (
-        "Prometheus keeps nothing that pod {{ $labels.pod }} of team {{ $labels.namespace }} tells: more than "
-        f"{SAMPLES} values, {LABELS} labels or {LENGTH} characters in one; its page of targets says which of them. "
-        "Replicas do not follow the load by such values"
+        "Prometheus keeps nothing that pod {{ $labels.pod }} of team {{ $labels.namespace }} tells. Its page of "
+        f"targets says why: more than {SAMPLES} values, {LABELS} labels with its own or {LENGTH} characters in one, "
+        "or a text that cannot be read. Replicas do not follow the load by such values"
     )
     refused = f"max by (namespace, pod) (scrape_samples_scraped{of} > 0 and up{of} == 0)"
     return group("team-metrics", namespace, [alert("TeamMetricsRefused", "warning", summary, refused, "10m")])

@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from generator.components.ceph_cluster.classes import block_class, file_class
 from generator.components.queues import flavors, nominal
-from generator.components.queues.reach import reach
 from generator.model.capacity import machines_of
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
@@ -49,13 +48,13 @@ def lasting_classes(cluster: Cluster) -> tuple[str, ...]:
 
 
 def scratch_room(cluster: Cluster, team: Team) -> Quantity:
-    """Return all disks for scratch of the pools that the team may use, by what it owns and may borrow. How many of
-    their nodes that is at once changes with each quota of another team, so it bounds nothing here.
+    """Return all disks for scratch of the pools of which the team owns a part. Who only borrows there has none: a claim
+    may stay when its GPUs have gone back, and a job of the owner's would hold its own without a disk. How many nodes
+    the team may be on at once changes with each quota of another team, so it bounds nothing here.
     """
     room = 0
     for pool in flavors(cluster):
-        disks = [disk for one in machines_of(cluster, pool) for disk in one.disks_for("scratch")]
-        # What it owns is looked up; what it may reach is summed over all teams.
-        if disks and (nominal(cluster, team, pool).pods or reach(cluster, team, pool).pods):
+        if nominal(cluster, team, pool).pods:
+            disks = [disk for one in machines_of(cluster, pool) for disk in one.disks_for("scratch")]
             room += sum(disk.size.value * disk.count for disk in disks)
     return Quantity.of(-(-room // GIB) * GIB, binary=True)
