@@ -31,7 +31,9 @@ def test_each_cable_is_offered_the_port_of_its_number(ml50: Cluster) -> None:
 
 
 def test_the_time_grows_as_the_cables_do(ml50: Cluster) -> None:
-    few, many = (seconds_for(ml50, nodes) for nodes in (50, 400))
+    few, many = (
+        min(seconds_for(ml50, nodes) for _ in range(3)) for nodes in (50, 400)
+    )  # the least: no other's garbage
     assert many < 24 * max(few, 0.01)
 
 
