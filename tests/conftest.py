@@ -1,6 +1,7 @@
 """Clusters that tests share, where their files are, and no skipping in CI."""
 
 import os
+import signal
 import tempfile
 import time
 from collections.abc import Generator
@@ -35,6 +36,9 @@ files_in_memory()
 # Programs in Go spend a quarter of their time on freeing memory, of which there is enough for the short time they live.
 os.environ.setdefault("GOGC", "400")
 os.environ.setdefault("GOMEMLIMIT", "2GiB")
+
+# A shell has programs in its background ignore interrupts, and those that they begin as well. Tests interrupt some.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LEFT_OUT = "LEFT OUT: no time is left for it"
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)

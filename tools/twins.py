@@ -197,11 +197,17 @@ def _ended(process: "subprocess.Popen[bytes]", clock: Clock) -> int | None:
 
 
 def failed_again(failed: Sequence[Group], clock: Clock, folder: Path) -> list[Group]:
-    """Try what failed once more, a group at a time, and return those that failed again. Where no time is left for it,
+    """Try what failed once more, a group at a time, and return those that failed again: whole, as some tests judge what
+    the others of their file did, or where the time is too short for that, the failed tests alone. Where none is left,
     they have failed.
     """
-    again = ("--last-failed", "--last-failed-no-failures=none")
-    return [group for group in failed if clock.left() < 0 or pytest(group, clock, folder, *again) != 0]
+    alone = ("--last-failed", "--last-failed-no-failures=none")
+
+    def fails(group: Group) -> bool:
+        left = clock.left()
+        return left < 0 or pytest(group, clock, folder, *(() if group.seconds <= left else alone)) != 0
+
+    return [group for group in sorted(failed) if fails(group)]
 
 
 def main(seconds: float, beside: int | None = None) -> int:

@@ -113,7 +113,7 @@ def test_none_of_the_users_may_more(site: Restore) -> None:
     assert (code, "of the 0.0 GiB that restored buckets may take" in said) == (2, True), said
     site.into = "something-else"
     code, said = site.phase("precheck")
-    assert (code, "cannot make the bucket" in said) == (2, True), said
+    assert (code, "may not make the bucket" in said) == (2, True), said
     for side, commands in REFUSED.items():
         access, secret = site.keys[side]
         host = site.source.url.replace("://", f"://{access}:{secret}@")

@@ -163,8 +163,8 @@ def stored(api: "ApiServer") -> Iterator[tuple[str, str]]:
 
 
 def written(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the logs of a control plane's folder: of pods, as kubelet keeps them, of programs, and what was asked."""
-    for file in (*folder.glob("*.log"), *folder.glob("*/env.log"), *(folder / "pod-logs").rglob("*.log")):
+    """Yield the logs of a control plane's folder: of all pods that ran, of programs, and what was asked."""
+    for file in (*folder.glob("*.log"), *folder.glob("*/env.log"), *folder.glob("*pod-logs/**/*.log")):
         yield str(file.relative_to(folder)), file.read_text(errors="replace")
 
 

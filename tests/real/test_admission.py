@@ -783,6 +783,7 @@ def test_a_bucket_is_claimed_by_nobody_who_may_write_here(team: "ApiServer", who
     """Rook would give it the bucket: of whoever may make claims here, only accounts that may everywhere are heard."""
     if who == OWN_ACCOUNT:
         team.apply(bind("claims", "cluster-admin", f"system:serviceaccounts:{TEAM}", TEAM))
+        team.wait("the right is known", lambda: team.create(bucket_claim(), by=who)[0] != 403)
     status, message = team.create(bucket_claim(), by=who)
     team.request("DELETE", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{TEAM}/rolebindings/test-claims")
     assert status == 422, message

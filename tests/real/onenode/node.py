@@ -29,6 +29,7 @@ PAUSE = "localhost/pause:1"
 KERNEL = Path("/proc/sys")
 SET_BY_KUBELET = ("kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory")
 NEEDED = ("containerd", "ctr", "runc")
+LOGS = "pod-logs"
 CONTROL_GROUP = Path("/sys/fs/cgroup/cpu/k8s.io")
 """Where containerd puts all containers."""
 
@@ -77,6 +78,7 @@ def node(api: Plane) -> Iterator[Node]:
     with contextlib.ExitStack() as stack:
         start = stack.enter_context
         start(_settings_kept())
+        start(_logs_kept(folder))
         start(_address_of_pods(api))
         stack.callback(_unmount, folder)
         start(running(folder / "containerd", _containerd(folder), made.socket.exists))
@@ -99,6 +101,28 @@ def _settings_kept() -> Iterator[None]:
     finally:
         for name, value in before.items():
             (KERNEL / name).write_text(value)
+
+
+@contextlib.contextmanager
+def _logs_kept(folder: Path) -> Iterator[None]:
+    """Keep what pods log until the block ends: kubelet removes it soon after a pod is deleted."""
+    ended = threading.Event()
+
+    def keep() -> None:
+        while not ended.wait(0.5):
+            for log in (folder / LOGS).rglob("*.log"):
+                kept = folder / f"kept-{LOGS}" / log.relative_to(folder / LOGS)
+                with contextlib.suppress(FileExistsError, FileNotFoundError):
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    kept.hardlink_to(log)
+
+    keeper = threading.Thread(target=keep, daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        keeper.join()
 
 
 def _weigh() -> None:
@@ -219,7 +243,7 @@ def _kubelet(api: Plane, made: Node, port: int, health: int) -> list[str]:
         # On loopback, for as long as a test runs: whoever reaches it is root here already.
         "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
         "authorization": {"mode": "AlwaysAllow"},
-        "podLogsDir": f"{folder}/pod-logs",
+        "podLogsDir": f"{folder}/{LOGS}",
         "volumePluginDir": f"{folder}/volume-plugins",
         "makeIPTablesUtilChains": False,
         "failSwapOn": False,
