@@ -8,6 +8,7 @@ import json
 import ssl
 import subprocess
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -107,7 +108,8 @@ class StandIns:
             run = {"name": f"{meta['name']}-1", "namespace": meta["namespace"], "labels": labels}
             kind = {"apiVersion": one["apiVersion"], "kind": "Workflow", "metadata": run}
             path = f"{WORKFLOWS}/namespaces/{meta['namespace']}/workflows"
-            body = {**kind, "spec": spec["workflowSpec"], "status": {"phase": "Succeeded"}}
+            status = {"phase": "Succeeded", "nodes": _looked_at(spec["workflowSpec"])}
+            body = {**kind, "spec": spec["workflowSpec"], "status": status}
             assert self.api.request("POST", path, body)[0] == 201
             self.told.add(meta["uid"])
 
@@ -156,6 +158,24 @@ class StandIns:
                 yield b64encode(certificate.read_bytes()).decode()
             finally:
                 server.shutdown()
+
+
+def _looked_at(workflow: Object) -> Object:
+    """Return the steps of a run that upload what control-plane nodes have taken, each with a good drill of today."""
+    arguments = workflow.get("arguments", {}).get("parameters", [])
+    nodes: list[str] = next((json.loads(one["value"]) for one in arguments if one["name"] == "nodes"), [])
+    told = {"taken": str(int(time.time())), "worked": str(int(time.time())), "good": "1"}
+    outputs = {"parameters": [{"name": name, "value": value} for name, value in told.items()]}
+    return {
+        node: {
+            "id": node,
+            "name": node,
+            "type": "Pod",
+            "inputs": {"parameters": [{"name": "node", "value": node}]},
+            "outputs": outputs,
+        }
+        for node in nodes
+    }
 
 
 class _Quiet(ThreadingHTTPServer):

@@ -29,6 +29,8 @@ PATIENCE = 1500.0
 """Seconds for a whole installation, which takes some six minutes on two cores that others use as well."""
 RESYNC = 600
 """Seconds between comparisons that nothing asks for: with so many Applications they would never end."""
+AT_ONCE = 6
+"""Applications that are compared at once where a test asks for it."""
 REFRESH = "argocd.argoproj.io/refresh"
 HARD = {"metadata": {"annotations": {REFRESH: "hard"}}}
 
@@ -75,10 +77,12 @@ class Whole:
         return {one["metadata"]["name"]: one for one in self.bare.api.items(APPLICATIONS)}
 
     def refresh(self) -> None:
-        """Let Argo CD build and compare everything anew, and wait until it has; root at the end: it compares the
-        Applications themselves, which a refresh changes for a moment.
+        """Let Argo CD build and compare everything anew, and wait until it has: a few at a time, as the API server ends
+        each dry run of a definition after 34 seconds (its `requestTimeoutUpperBound`). Root comes at the end: it
+        compares the Applications themselves, which a refresh changes for a moment.
         """
-        for names in (self.applications().keys() - {"root"}, {"root"}):
+        others = sorted(self.applications().keys() - {"root"})
+        for names in (*(others[at : at + AT_ONCE] for at in range(0, len(others), AT_ONCE)), ["root"]):
             for name in names:
                 status, _ = self.bare.api.request("PATCH", f"{APPLICATIONS}/{name}", HARD, patch="merge-patch+json")
                 assert status == 200
