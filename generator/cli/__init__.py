@@ -272,5 +272,5 @@ def _bug() -> int:
 
     if "GEN_DEBUG" not in os.environ:
         say("gen: this is a bug in gen, not in your files. Please report what follows:", err=True)
-    traceback.print_exc()
+    say(traceback.format_exc().rstrip(), err=True)
     return BUG

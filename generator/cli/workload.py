@@ -19,7 +19,7 @@ from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.whole import write_whole
-from generator.spec.near import suggest
+from generator.spec.near import suggest, there_are
 from generator.workloads import KINDS, workload
 from generator.workloads.ingest import NOTE, Ingest, ingest
 from generator.workloads.server import Server, server
@@ -250,11 +250,7 @@ def _chosen(loaded: Sequence[Loaded], team: str) -> Loaded:
     if chosen:
         raise UsageError(f"{len(chosen)} clusters have a team {team}: say which, --cluster {chosen[0].name}")
     teams = list(dict.fromkeys(each.name for one in loaded if one.cluster for each in one.cluster.teams))
-    raise UsageError(f"no cluster has a team {team}; {suggest(team, teams, f'there are {_all(teams)}')}")
-
-
-def _all(names: list[str]) -> str:
-    return ", ".join(names) or "none"
+    raise UsageError(f"no cluster has a team {team}; {suggest(team, teams, there_are(teams))}")
 
 
 def _write(output: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from generator.model.finding import Path
 from generator.model.quantity import Quantity
 from generator.model.teams import Quota
 from generator.spec.edit_keys import put_value
-from generator.spec.near import suggest
+from generator.spec.near import suggest, there_are
 
 TEAMS: Path = ("spec", "teams")
 GIB = 2**30
@@ -29,7 +29,7 @@ def raise_quotas(source: Source, text: str, pool: str, more: Iterable[tuple[str,
     names = [team.name for team in source.cluster.teams]
     for name, count in total.items():
         if name not in names:
-            known = f"there are {', '.join(names)}" if names else "it has no teams"
+            known = there_are(names) if names else "it has no teams"
             raise UsageError(f"there is no team {name} in {source.document.file}; {suggest(name, names, known)}")
         index = names.index(name)
         quota = source.cluster.teams[index].quotas.get(pool)

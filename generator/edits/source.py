@@ -10,7 +10,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.nodes import Machine
 from generator.spec.document import Document
-from generator.spec.near import suggest
+from generator.spec.near import suggest, there_are
 
 NODES: Path = ("spec", "nodes")
 
@@ -53,5 +53,5 @@ class Source(Struct, frozen=True):
     def refuse_pool(self, name: str) -> None:
         """Raise UsageError for a pool that is not described."""
         if name not in self.cluster.pools:
-            meant = suggest(name, self.cluster.pools, f"there are {', '.join(self.cluster.pools)}")
+            meant = suggest(name, self.cluster.pools, there_are(self.cluster.pools))
             raise UsageError(f"there is no pool {name} in {self.document.file}; {meant}")

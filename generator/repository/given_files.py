@@ -100,21 +100,21 @@ def _content(path: Path) -> bytes:
     raise UsageError(f"{path}: cannot be read: it is {what or 'no regular file'}")
 
 
-def read_given(path: Path) -> bytes:
+def read_given(path: Path, most: int = MOST) -> bytes:
     """Return what is in a file, or comes through a pipe, that a user names. Raises UsageError for a device, which may
-    never end, and beyond `MOST`; OSError for what cannot be read.
+    never end, and beyond `most` bytes; OSError for what cannot be read.
     """
     if path.is_block_device() or path.is_char_device():
         raise UsageError(f"{path}: it is a device, which may never end; name a file or a pipe")
     with path.open("rb") as opened:
-        return capped(opened, str(path))
+        return capped(opened, str(path), most)
 
 
-def capped(opened: IO[bytes], name: str) -> bytes:
-    """Return all that is to be read. Raises UsageError beyond `MOST`."""
-    content = opened.read(MOST + 1)
-    if len(content) > MOST:
-        raise UsageError(f"{name}: it has more than {MOST // 2**20} MiB, the most that is read; name another, or parts")
+def capped(opened: IO[bytes], name: str, most: int = MOST) -> bytes:
+    """Return all that is to be read. Raises UsageError beyond `most` bytes."""
+    content = opened.read(most + 1)
+    if len(content) > most:
+        raise UsageError(f"{name}: it has more than {most // 2**20} MiB, the most that is read; name another, or parts")
     return content
 
 

@@ -21,6 +21,17 @@ def suggest(word: str, known: Iterable[str], otherwise: str, written: str = "{}"
     return did_you_mean(written.replace("{}", meant, 1)) if meant else otherwise
 
 
+def there_are(names: Iterable[str]) -> str:
+    """Return the hint that names all there are."""
+    match list(names):
+        case []:
+            return "there is none"
+        case [only]:
+            return f"there is only {only}"
+        case several:
+            return f"there are {', '.join(several)}"
+
+
 def misnamed(given: Collection[str], known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the given names that are not known, each with the known ones that it may stand for: those that are not
     given themselves, and that no earlier one stands for.

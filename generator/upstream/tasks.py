@@ -13,7 +13,7 @@ from generator.layout.states import State
 from generator.layout.upstream import Inputs, Upstream, brings, inputs, state
 from generator.model.cluster import Cluster
 from generator.repository.vendored import intact, on_disk, vendored, vendored_names
-from generator.spec.near import suggest
+from generator.spec.near import suggest, there_are
 from generator.upstream.findings import Place
 
 
@@ -79,7 +79,7 @@ def tasks(found: Sequence[ClusterSite], wanted: Sequence[str], *, everything: bo
     known = {name for site in found for name in site.states}
     for name in wanted:
         if name not in known:
-            hint = suggest(name, known, f"there are {', '.join(sorted(known)) or 'none'}")
+            hint = suggest(name, known, there_are(sorted(known)))
             raise UsageError(f"{name}: no cluster has a component of this name with a chart or manifest; {hint}")
     return [
         Task(site.cluster, one, inputs(site.cluster, one), site.states[one.name])

@@ -14,7 +14,7 @@ from generator.components.minio.settings import user_secret
 from generator.components.parts import from_secret
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
-from generator.spec.near import suggest
+from generator.spec.near import suggest, there_are
 from generator.workloads.place import Place
 from generator.workloads.wanted import Serving, in_claim, object_name
 
@@ -113,7 +113,7 @@ def _known(place: Place, bucket: str) -> tuple[str, Opener | None]:
         return _stores(place.cluster)[own.store], Opener(team_secret(bucket), {key: key for key in BUCKET_KEYS})
     storage, places = place.cluster.storage, _buckets(place.cluster)
     if bucket not in places:
-        hint = suggest(bucket, places, f"there are {', '.join(places) or 'none'}")
+        hint = suggest(bucket, places, there_are(places))
         raise UsageError(f"{place.cluster.name} has no bucket {bucket}; {hint}")
     for user in storage.objects.users if storage.objects else ():
         if user.team == place.team.name and bucket in user.buckets and user.access not in {"backup", "retention"}:

@@ -12,7 +12,7 @@ from generator.model.gpus import devices, weight
 from generator.model.nodes import Machine
 from generator.model.quantity import Quantity
 from generator.model.teams import Team
-from generator.spec.near import suggest
+from generator.spec.near import suggest, there_are
 from generator.workloads.wanted import Wanted
 
 GIB = 2**30
@@ -164,7 +164,7 @@ def _team(cluster: Cluster, name: str) -> Team:
         if team.name == name:
             return team
     names = [team.name for team in cluster.teams]
-    hint = suggest(name, names, f"there are {', '.join(names) or 'none'}")
+    hint = suggest(name, names, there_are(names))
     raise UsageError(f"{cluster.name} has no team {name}; {hint}")
 
 

@@ -70,6 +70,7 @@ def test_without_the_programs_of_a_twin_it_says_how_to_get_them(gen: Gen) -> Non
         (("osd-replacement", "--samples", "--cluster", "a30-bench"), "a30-bench has no operation osd-replacement"),
         ((*REMOVAL, "--samples", "--kubeconfig", "there"), "--samples and --kubeconfig: no cluster is asked"),
         ((*REMOVAL, "--state", "here", "--save", "there"), "--state and --save: no cluster is asked"),
+        ((*REMOVAL, "--state", "/dev/zero"), "/dev/zero: it is a device, which may never end"),
         ((*REMOVAL, "--state", "pyproject.toml"), "pyproject.toml: it is no state that `--save` wrote"),
         ((*REMOVAL, "--kubeconfig", "nowhere"), "nowhere: there is no such kubeconfig"),
     ],

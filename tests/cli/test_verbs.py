@@ -639,11 +639,14 @@ def test_a_bug_ends_with_70_and_its_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
-        raise ZeroDivisionError
+        raise ZeroDivisionError("https://ann:horse@git.lab/ml.git")
 
     monkeypatch.setattr("generator.cli.check.load", broken)
     assert run(["check"]) == 70
-    assert "this is a bug in gen" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "this is a bug in gen" in said
+    assert "Traceback (most recent call last):" in said
+    assert "horse" not in said, "a traceback is sent to others as it is"
 
 
 def test_control_c_and_a_closed_pipe_end_quietly(

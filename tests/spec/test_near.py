@@ -1,6 +1,6 @@
 import pytest
 
-from generator.spec.near import did_you_mean, letters_apart, misnamed, near, nearest, suggest
+from generator.spec.near import did_you_mean, letters_apart, misnamed, near, nearest, suggest, there_are
 
 KEYS = ["podCIDR", "podCIDR6", "serviceCIDR", "nodeMask", "maxPods", "loadBalancer", "hcas"]
 
@@ -61,3 +61,10 @@ def test_no_two_names_stand_for_one() -> None:
         "maxPod": "maxPods",
         "maxpods": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [((), "there is none"), (("a",), "there is only a"), (("a", "b"), "there are a, b")]
+)
+def test_what_there_is_is_listed_as_people_say_it(names: tuple[str, ...], said: str) -> None:
+    assert there_are(names) == said

@@ -17,6 +17,7 @@ from generator.model.fields import dig, mapping, sequence
 from generator.rehearsal.jobs import KUEUE
 from generator.rehearsal.simulation.shape import shape
 from generator.rehearsal.standin import CLAIMS, VOLUMES
+from generator.repository.given_files import read_given
 from generator.repository.whole import write_whole
 
 NODES, PODS, NAMESPACES = "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces"
@@ -26,6 +27,8 @@ PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 SETS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/daemonsets"
 REVISIONS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/controllerrevisions"
 DRIVERS = "/apis/storage.k8s.io/v1/csinodes"
+LARGEST = 1 << 30
+"""Bytes of a saved state at the most: some hundred thousand pods."""
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 MAKERS = {
     "Deployment": "/apis/apps/v1/deployments",
@@ -122,7 +125,7 @@ def _ended(run: Manifest) -> Manifest:
 def load(file: Path, cluster: str) -> State:
     """Return what was read before in the cluster of this name. Raises UsageError."""
     try:
-        found = json.decode(file.read_bytes(), type=State)
+        found = json.decode(read_given(file, LARGEST), type=State)
     except (OSError, DecodeError) as error:
         raise UsageError(f"{file}: it is no state that `--save` wrote ({error}); save one anew") from None
     if found.cluster != cluster:
