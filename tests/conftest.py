@@ -37,8 +37,11 @@ files_in_memory()
 os.environ.setdefault("GOGC", "400")
 os.environ.setdefault("GOMEMLIMIT", "2GiB")
 
-# A shell has programs in its background ignore interrupts, and those that they begin as well. Tests interrupt some.
+# A shell has programs in its background ignore interrupts, and `nohup` hangups: those that they begin ignore them as
+# well. Tests send both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 LEFT_OUT = "LEFT OUT: no time is left for it"
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
