@@ -158,12 +158,12 @@ def _volumes(seen: Seen, team: str) -> Plain:
     ending, local = f".{OF_CLASS}", {named(one) for one in seen.items(CLASSES) if one.get("provisioner") == LOCAL}
     classes = {key.removesuffix(ending): value for key, value in hard.items() if key.endswith(ending)}
     sizes = {name: size for name, size in classes.items() if is_label(name) and amount(size) is not None}
-    lasting = {name: size for name, size in sizes.items() if name not in local}
-    found: Plain = {"storageClasses": lasting} if lasting else {}
     total, scratch = amount(hard.get("requests.storage")), sum(amount(sizes[name]) or 0 for name in local & set(sizes))
-    if total is not None:
-        found["storage"] = str(Quantity(total - scratch, binary=True)) if scratch < total else hard["requests.storage"]
-    return found
+    storage = total - scratch if total is not None and scratch < total else total
+    # A class with no bound of its own has that of all together.
+    lasting = {name: size for name, size in sizes.items() if name not in local and amount(size) != storage}
+    found: Plain = {"storageClasses": lasting} if lasting else {}
+    return found | ({} if storage is None else {"storage": str(Quantity(storage, binary=True))})
 
 
 def _settings(seen: Seen, notes: Notes) -> Plain:
