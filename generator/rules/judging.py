@@ -14,6 +14,7 @@ from generator.build.kinds import Kinds
 from generator.build.objects import Built, Object
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
+from generator.model.plural import plural
 from generator.model.waiver import Waiver
 from generator.repository.cluster_files import Loaded
 from generator.repository.locate import Located, Locator
@@ -76,12 +77,18 @@ def judge_paths(
     root: Path, paths: Iterable[Path], cluster: Cluster | None, judges: Judges, namespace: str = ""
 ) -> Iterator[Judged]:
     """Judge the objects of folders and files, as part of a cluster where there is one: what they name and select may
-    then be the cluster's, whose waivers hold. What names no namespace goes to `namespace`. Raises UsageError for what
-    is not there, and as `judge_clusters`.
+    then be the cluster's, whose waivers hold. What names no namespace goes to `namespace`. Files are judged together,
+    as one may name what is in another, but where an object is in two of them. Raises UsageError for what is not there,
+    and as `judge_clusters`.
     """
-    around = with_definitions(build(root, cluster), judges.schemas) if cluster else None
-    for path in paths:
-        yield _folder(_put_into(read_manifests(path), namespace), around, judges)
+    around = built_around(root, cluster, judges) if cluster else None
+    for found in _joined((path.is_dir(), brought(path, namespace)) for path in paths):
+        yield judge_brought(found, around, judges)
+
+
+def built_around(root: Path, cluster: Cluster, judges: Judges) -> Built:
+    """Return a cluster that others' objects are judged as part of. Raises UsageError where Kustomize fails."""
+    return with_definitions(build(root, cluster), judges.schemas)
 
 
 def _cluster(root: Path, one: Loaded, cluster: Cluster, judges: Judges, locator: Locator) -> Judged:
@@ -105,7 +112,8 @@ def _cluster(root: Path, one: Loaded, cluster: Cluster, judges: Judges, locator:
     )
 
 
-def _folder(folder: Built, around: Built | None, judges: Judges) -> Judged:
+def judge_brought(folder: Built, around: Built | None, judges: Judges) -> Judged:
+    """Judge what was read of a folder or of files. Raises UsageError where a server fails."""
     whole = with_definitions(_together(folder, around), judges.schemas)
     findings, unasked = _findings(whole, judges)
     own = tuple(one for one in findings if one.object and not one.object.component)
@@ -125,8 +133,38 @@ def _folder(folder: Built, around: Built | None, judges: Judges) -> Judged:
     )
 
 
-def _put_into(folder: Built, namespace: str) -> Built:
-    """Put what may live in a namespace and names none into this one, as kubectl does; none is put into an empty one."""
+def _joined(read: Iterable[tuple[bool, Built]]) -> Iterator[Built]:
+    """Join files that share no object; what is read of a folder stays by itself."""
+    files: list[list[Built]] = []
+    for is_folder, one in read:
+        if is_folder:
+            yield one
+            continue
+        own = _identities(one)
+        fitting = (group for group in files if not any(own & _identities(other) for other in group))
+        if (group := next(fitting, None)) is None:
+            files.append([one])
+        else:
+            group.append(one)
+    for first, *others in files:
+        yield structs.replace(
+            first,
+            name=f"{first.name} and {plural(len(others), 'more file')}" if others else first.name,
+            objects=tuple(each for one in (first, *others) for each in one.objects),
+            notes=tuple(each for one in (first, *others) for each in one.notes),
+            findings=tuple(each for one in (first, *others) for each in one.findings),
+        )
+
+
+def _identities(one: Built) -> set[tuple[str, str, str, str] | None]:
+    return {each.identity for each in one.objects} - {None}
+
+
+def brought(path: Path, namespace: str = "") -> Built:
+    """Return what is read of a folder, a file or standard input. What may live in a namespace and names none is put
+    into this one, as kubectl does; none is put into an empty one. Raises UsageError as `read_manifests`.
+    """
+    folder = read_manifests(path)
     known = Kinds.of(folder)
     return structs.replace(folder, objects=tuple(_with_namespace(one, namespace, known) for one in folder.objects))
 

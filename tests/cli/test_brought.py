@@ -64,6 +64,26 @@ def test_a_folder_is_judged_without_any_repository(
     assert "as part of no cluster (--cluster NAME names one)" in out
 
 
+ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: trainer}\n"
+
+
+def test_files_are_judged_together_but_where_an_object_is_in_two(
+    root: Path, brought: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job, account, again = (brought / name for name in ("job.yaml", "account.yaml", "again.yaml"))
+    account.write_text(ACCOUNT)
+    again.write_text(JOB)
+    words = ["check", "-C", str(root), "--namespace", "mlperf", "--output", "json"]
+    assert run([*words, str(job)]) == 1
+    assert "GEN-REF-001" in codes(capsys)
+    assert run([*words, str(job), str(account)]) == 1
+    assert "GEN-REF-001" not in codes(capsys), "the account is in the other file"
+    assert run(["check", "-C", str(root), str(job), str(account), str(again)]) == 1
+    said = capsys.readouterr().out
+    assert f"{job} and 1 more file within a30-bench: 2 objects" in said
+    assert f"{again} within a30-bench: 1 object," in said
+
+
 def test_it_is_judged_within_the_only_cluster(root: Path, brought: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["check", "-C", str(root), str(brought), "--output", "json"]
     assert run(words) == 1

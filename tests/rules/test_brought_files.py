@@ -10,7 +10,7 @@ from pathlib import Path
 from reference import ROOT
 
 from generator.repository.cluster_files import load
-from generator.rules.judging import Judged, Judges, judge_paths
+from generator.rules.judging import Judged, Judges, brought, built_around, judge_brought
 from generator.rules.waivers import Codes
 from tools import need_kustomize
 
@@ -32,12 +32,14 @@ def told(one: Judged) -> Iterator[str]:
 
 
 def test_files_are_wrong_in_the_way_that_they_say() -> None:
-    """As team vision of ml50 brings them. One test, for each file is judged together with all of that cluster."""
+    """As team vision of ml50 brings them, each by itself. One test, as the cluster around them is built once."""
     need_kustomize()
     codes = Codes(explained={}, waivable=frozenset(), looked_for=frozenset())
     judges = Judges(rules=True, server=None, schemas=(), codes=codes, today=date(2026, 1, 1))
     (whole,) = load(ROOT, ["ml50"])
-    judged = dict(zip(FILES, judge_paths(ROOT, FILES, whole.cluster, judges, "vision"), strict=True))
+    assert whole.cluster
+    around = built_around(ROOT, whole.cluster, judges)
+    judged = {file: judge_brought(brought(file, "vision"), around, judges) for file in FILES}
     assert {file.name: [*told(one)] for file, one in judged.items()} == {file.name: expected(file) for file in FILES}
     assert all(bool(one.found) == (file.parent == FOLDER) for file, one in judged.items())
     without = {file.name for file, one in judged.items() for each in one.findings if not each.fix}
