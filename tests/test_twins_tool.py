@@ -56,6 +56,16 @@ def test_a_fault_fails_twice_and_a_hitch_does_not(
     assert "twins: FAILED: test_fault\n" in capsys.readouterr().out
 
 
+def test_what_judges_the_others_of_its_file_is_tried_again_with_them(tmp_path: Path, twins: dict[str, Any]) -> None:
+    write(tmp_path, "test_ordered", "DID.append(1)")
+    file = tmp_path / "tests/real/test_ordered.py"
+    last = "p = pathlib.Path('met'); met = p.exists(); p.touch(); assert DID and met"
+    file.write_text(f"DID = []\n{file.read_text()}\n@pytest.mark.twin\ndef test_last() -> None:\n    {last}\n")
+    assert run(twins, 100, test_ordered=101) == 0, "is left out"
+    assert not (tmp_path / "met").exists()
+    assert run(twins, test_ordered=1) == 0
+
+
 def test_what_does_not_fit_is_left_out_and_told(
     tmp_path: Path, twins: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
