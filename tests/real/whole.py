@@ -32,7 +32,8 @@ RESYNC = 600
 AT_ONCE = 6
 """Applications that are compared at once where a test asks for it."""
 REFRESH = "argocd.argoproj.io/refresh"
-HARD = {"metadata": {"annotations": {REFRESH: "hard"}}}
+HARD, AGAIN = ({"metadata": {"annotations": {REFRESH: how}}} for how in ("hard", "normal"))
+TOO_SLOW = "request did not complete within requested timeout"
 
 
 class Whole:
@@ -66,6 +67,8 @@ class Whole:
         """Take down which Applications come before those are well that they wait for; return all."""
         self.standins.round()
         found = self.applications()
+        for name in [name for name, one in found.items() if _timed_out(one) and not _asked(one)]:
+            self._ask(name, AGAIN)
         for name in found.keys() - self.seen - {"root"}:
             self.too_early += [f"{name} before {other}" for other in Installation.unwell(found, wave(found[name]))]
             self.seen.add(name)
@@ -84,9 +87,12 @@ class Whole:
         others = sorted(self.applications().keys() - {"root"})
         for names in (*(others[at : at + AT_ONCE] for at in range(0, len(others), AT_ONCE)), ["root"]):
             for name in names:
-                status, _ = self.bare.api.request("PATCH", f"{APPLICATIONS}/{name}", HARD, patch="merge-patch+json")
-                assert status == 200
-            self.until(lambda found: not any(map(_asked, found.values())))
+                self._ask(name, HARD)
+            self.until(lambda found: not any(_asked(one) or _timed_out(one) for one in found.values()))
+
+    def _ask(self, name: str, how: Object) -> None:
+        status, _ = self.bare.api.request("PATCH", f"{APPLICATIONS}/{name}", how, patch="merge-patch+json")
+        assert status == 200
 
     def until(self, check: Callable[[dict[str, Object]], bool]) -> None:
         """Wait until something holds of all Applications; raises AssertionError with their state."""
@@ -101,6 +107,13 @@ class Whole:
     def told(self) -> str:
         """Return the state of all Applications in words."""
         return "\n".join(f"{name}: {described(one)}" for name, one in self.applications().items())
+
+
+def _timed_out(application: Object) -> bool:
+    """Tell whether the API server was too busy for a comparison: people ask for another then, and so does Argo CD, but
+    after `RESYNC` alone.
+    """
+    return any(TOO_SLOW in one.get("message", "") for one in application.get("status", {}).get("conditions", ()))
 
 
 def _asked(application: Object) -> bool:
