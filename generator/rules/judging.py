@@ -82,7 +82,7 @@ def judge_paths(
     and as `judge_clusters`.
     """
     around = built_around(root, cluster, judges) if cluster else None
-    for found in _joined((path.is_dir(), brought(path, namespace)) for path in paths):
+    for found in _joined((brought(path, namespace), path.is_dir()) for path in paths):
         yield judge_brought(found, around, judges)
 
 
@@ -133,10 +133,10 @@ def judge_brought(folder: Built, around: Built | None, judges: Judges) -> Judged
     )
 
 
-def _joined(read: Iterable[tuple[bool, Built]]) -> Iterator[Built]:
-    """Join files that share no object; what is read of a folder stays by itself."""
+def _joined(read: Iterable[tuple[Built, bool]]) -> Iterator[Built]:
+    """Join files that share no object; what was read of a folder, as the second says, stays by itself."""
     files: list[list[Built]] = []
-    for is_folder, one in read:
+    for one, is_folder in read:
         if is_folder:
             yield one
             continue
