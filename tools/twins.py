@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the tests on twins, the longest first, three groups of files at once. What fails is tried once more, alone:
+"""Run the tests on twins, the longest first, three groups of files at once. What fails is tried once more, by itself:
 these tests wait for a dozen programs that share the machine, and a fault fails twice.
 
 Run as `python tools/twins.py [--seconds N] [--beside PID]`. With N, a group is begun only where it should end within so
@@ -197,18 +197,15 @@ def _ended(process: "subprocess.Popen[bytes]", clock: Clock) -> int | None:
 
 
 def failed_again(failed: Sequence[Group], clock: Clock, folder: Path) -> list[Group]:
-    """Try what failed once more, a group at a time, and return those that failed again. What fails without the rest of
-    its group as well is tried whole, if that ends in time: some tests judge what all others of their file did. Where no
-    time is left, they have failed.
+    """Try what failed once more, a group at a time, and return those that failed again: whole, as some tests judge what
+    all others of their file did, or where the time is too short for that, the failed tests alone. Where none is left,
+    they have failed.
     """
     alone = ("--last-failed", "--last-failed-no-failures=none")
 
     def fails(group: Group) -> bool:
-        if clock.left() < 0:
-            return True
-        if pytest(group, clock, folder, *alone) == 0:
-            return False
-        return group.seconds > clock.left() or pytest(group, clock, folder) != 0
+        left = clock.left()
+        return left < 0 or pytest(group, clock, folder, *(() if group.seconds <= left else alone)) != 0
 
     return [group for group in sorted(failed) if fails(group)]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -135,29 +136,27 @@ def judge_brought(folder: Built, around: Built | None, judges: Judges) -> Judged
 
 def _joined(read: Iterable[tuple[Built, bool]]) -> Iterator[Built]:
     """Join files that share no object; what was read of a folder, as the second says, stays by itself."""
-    files: list[list[Built]] = []
+    groups: list[tuple[list[Built], set[object]]] = []
     for one, is_folder in read:
         if is_folder:
             yield one
             continue
-        own = _identities(one)
-        fitting = (group for group in files if not any(own & _identities(other) for other in group))
+        own = {each.identity for each in one.objects} - {None}
+        fitting = ((files, known) for files, known in groups if known.isdisjoint(own))
         if (group := next(fitting, None)) is None:
-            files.append([one])
+            groups.append(([one], {*own}))
         else:
-            group.append(one)
-    for first, *others in files:
+            group[0].append(one)
+            group[1].update(own)
+    for files, _ in groups:
+        first, *others = files
         yield structs.replace(
             first,
             name=f"{first.name} and {plural(len(others), 'more file')}" if others else first.name,
-            objects=tuple(each for one in (first, *others) for each in one.objects),
-            notes=tuple(each for one in (first, *others) for each in one.notes),
-            findings=tuple(each for one in (first, *others) for each in one.findings),
+            objects=tuple(chain.from_iterable(one.objects for one in files)),
+            notes=tuple(chain.from_iterable(one.notes for one in files)),
+            findings=tuple(chain.from_iterable(one.findings for one in files)),
         )
-
-
-def _identities(one: Built) -> set[tuple[str, str, str, str] | None]:
-    return {each.identity for each in one.objects} - {None}
 
 
 def brought(path: Path, namespace: str = "") -> Built:

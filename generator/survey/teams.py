@@ -160,8 +160,9 @@ def _volumes(seen: Seen, team: str) -> Plain:
     sizes = {name: size for name, size in classes.items() if is_label(name) and amount(size) is not None}
     total, scratch = amount(hard.get("requests.storage")), sum(amount(sizes[name]) or 0 for name in local & set(sizes))
     storage = total - scratch if total is not None and scratch < total else total
-    # A class with no bound of its own has that of all together.
-    lasting = {name: size for name, size in sizes.items() if name not in local and amount(size) != storage}
+    # Beside scratch gen gives each class that has no bound of its own that of all that last.
+    unsaid = {name for name in sizes if local & set(sizes) and amount(sizes[name]) == storage}
+    lasting = {name: size for name, size in sizes.items() if name not in local | unsaid}
     found: Plain = {"storageClasses": lasting} if lasting else {}
     return found | ({} if storage is None else {"storage": str(Quantity(storage, binary=True))})
 

@@ -164,7 +164,8 @@ def _looked_at(workflow: Object) -> Object:
     """Return the steps of a run that upload what control-plane nodes have taken, each with a good drill of today."""
     arguments = workflow.get("arguments", {}).get("parameters", [])
     nodes: list[str] = next((json.loads(one["value"]) for one in arguments if one["name"] == "nodes"), [])
-    told = {"taken": str(int(time.time())), "worked": str(int(time.time())), "good": "1"}
+    now = str(int(time.time()))
+    told = {"taken": now, "worked": now, "good": "1"}
     outputs = {"parameters": [{"name": name, "value": value} for name, value in told.items()]}
     return {
         node: {

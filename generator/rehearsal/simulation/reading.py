@@ -20,6 +20,8 @@ from generator.rehearsal.standin import CLAIMS, VOLUMES
 from generator.repository.given_files import read_given
 from generator.repository.whole import write_whole
 
+LARGEST = 1 << 30
+"""Bytes of a saved state at the most."""
 NODES, PODS, NAMESPACES = "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces"
 CEPH = f"/apis/ceph.rook.io/v1/namespaces/{ROOK}/cephclusters"
 RUNS = f"/apis/argoproj.io/v1alpha1/namespaces/{BACKUPS}/workflows"
@@ -27,8 +29,6 @@ PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 SETS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/daemonsets"
 REVISIONS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/controllerrevisions"
 DRIVERS = "/apis/storage.k8s.io/v1/csinodes"
-LARGEST = 1 << 30
-"""Bytes of a saved state at the most: some hundred thousand pods."""
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 MAKERS = {
     "Deployment": "/apis/apps/v1/deployments",
