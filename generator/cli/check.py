@@ -77,10 +77,10 @@ def command(  # noqa: PLR0913 - the options of the verb
     what loses data, and what is left behind.
 
     A PATH that is no cluster file, and no folder with one, holds manifests: a folder, a kustomization, a file, or
-    standard input (-). Files are judged together, each folder by itself. They are judged as part of the cluster that
-    --cluster names, with that cluster's waivers; without it of the only one of the repository. Where there are several,
-    or none, or with --rendered, they are judged as part of no cluster. What could not be judged is always told. What
-    gen itself makes of a cluster file is refused here, but for `custom/`.
+    standard input (-). They are judged as part of the cluster that --cluster names, with that cluster's waivers, files
+    together and each folder by itself; without it of the only one of the repository. Where there are several, or none,
+    or with --rendered, they are judged as part of no cluster, each by itself. What could not be judged is always told.
+    What gen itself makes of a cluster file is refused here, but for `custom/`.
 
     With --rendered also the objects of clusters, as Kustomize builds them from the repository as it stands.
 

@@ -112,7 +112,9 @@ def read_given(path: Path, most: int = MOST) -> bytes:
 
 def capped(opened: IO[bytes], name: str, most: int = MOST) -> bytes:
     """Return all that is to be read. Raises UsageError beyond `most` bytes."""
-    content = opened.read(most + 1)
+    content = b""
+    while len(content) <= most and (block := opened.read(min(MOST, most + 1 - len(content)))):
+        content += block
     if len(content) > most:
         raise UsageError(f"{name}: it has more than {most // 2**20} MiB, the most that is read; name another, or parts")
     return content

@@ -78,12 +78,12 @@ def judge_paths(
     root: Path, paths: Iterable[Path], cluster: Cluster | None, judges: Judges, namespace: str = ""
 ) -> Iterator[Judged]:
     """Judge the objects of folders and files, as part of a cluster where there is one: what they name and select may
-    then be the cluster's, whose waivers hold. What names no namespace goes to `namespace`. Files are judged together,
-    as one may name what is in another, but where an object is in two of them. Raises UsageError for what is not there,
-    and as `judge_clusters`.
+    then be the cluster's, whose waivers hold. What names no namespace goes to `namespace`. There files are judged
+    together, as one may name what is in another, but where an object is in two of them: without a cluster nobody knows
+    what is applied together. Raises UsageError for what is not there, and as `judge_clusters`.
     """
     around = built_around(root, cluster, judges) if cluster else None
-    for found in _joined((brought(path, namespace), path.is_dir()) for path in paths):
+    for found in _joined((brought(path, namespace), around is None or path.is_dir()) for path in paths):
         yield judge_brought(found, around, judges)
 
 
@@ -135,10 +135,10 @@ def judge_brought(folder: Built, around: Built | None, judges: Judges) -> Judged
 
 
 def _joined(read: Iterable[tuple[Built, bool]]) -> Iterator[Built]:
-    """Join files that share no object; what was read of a folder, as the second says, stays by itself."""
+    """Join what shares no object; what is to stay alone, as the second says, does."""
     groups: list[tuple[list[Built], set[object]]] = []
-    for one, is_folder in read:
-        if is_folder:
+    for one, alone in read:
+        if alone:
             yield one
             continue
         own = {each.identity for each in one.objects} - {None}

@@ -19,7 +19,7 @@ from generator.model.quantity import Quantity
 from generator.model.teams import Scheduling, Team
 from generator.survey.notes import Notes
 from generator.survey.seen import Seen, named, read, text
-from generator.survey.storage import CLASSES, LOCAL
+from generator.survey.storage import CLASSES, LOCAL, NFS
 
 Plain: TypeAlias = dict[str, Any]
 AT = "teams"
@@ -155,13 +155,15 @@ def _volumes(seen: Seen, team: str) -> Plain:
     hard: Plain = {}
     for one in seen.items(f"/api/v1/namespaces/{team}/resourcequotas"):
         hard |= mapping(dig(one, "spec", "hard"))
-    ending, local = f".{OF_CLASS}", {named(one) for one in seen.items(CLASSES) if one.get("provisioner") == LOCAL}
+    ending, made = f".{OF_CLASS}", {named(one): text(one, "provisioner") for one in seen.items(CLASSES)}
+    local = {name for name, by in made.items() if by == LOCAL}
     classes = {key.removesuffix(ending): value for key, value in hard.items() if key.endswith(ending)}
     sizes = {name: size for name, size in classes.items() if is_label(name) and amount(size) is not None}
     total, scratch = amount(hard.get("requests.storage")), sum(amount(sizes[name]) or 0 for name in local & set(sizes))
     storage = total - scratch if total is not None and scratch < total else total
-    # Beside scratch gen gives each class that has no bound of its own that of all that last.
-    unsaid = {name for name in sizes if local & set(sizes) and amount(sizes[name]) == storage}
+    # Beside scratch gen gives each class of Ceph or NFS that has no bound of its own that of all that last.
+    own = {name for name, by in made.items() if by.endswith((".csi.ceph.com", NFS))} if local & set(sizes) else set()
+    unsaid = {name for name in own & set(sizes) if amount(sizes[name]) == storage}
     lasting = {name: size for name, size in sizes.items() if name not in local | unsaid}
     found: Plain = {"storageClasses": lasting} if lasting else {}
     return found | ({} if storage is None else {"storage": str(Quantity(storage, binary=True))})

@@ -84,6 +84,21 @@ def test_files_are_judged_together_but_where_an_object_is_in_two(
     assert f"{again} within a30-bench: 1 object," in said
 
 
+def test_without_a_cluster_each_file_is_judged_by_itself(brought: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody knows what is applied together: any custom resource might make the pods that a Service selects."""
+    labels = "{app: web}"
+    spec = f"{{selector: {{matchLabels: {labels}}}, template: {{metadata: {{labels: {labels}}}}}}}"
+    service = (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: wbe}, ports: [{port: 80}]}\n"
+    )
+    deployment = f"---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {spec}\n"
+    (brought / "service.yaml").write_text(service + deployment)
+    (brought / "custom.yaml").write_text("apiVersion: example.org/v1\nkind: Web\nmetadata: {name: web}\n")
+    words = ["check", "--rendered", "--namespace", "default", "--output", "json"]
+    assert run([*words, str(brought / "service.yaml"), str(brought / "custom.yaml")]) == 1
+    assert "GEN-SEL-001" in codes(capsys)
+
+
 def test_it_is_judged_within_the_only_cluster(root: Path, brought: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["check", "-C", str(root), str(brought), "--output", "json"]
     assert run(words) == 1

@@ -112,8 +112,8 @@ def install(api: "Plane", name: str, folder: Path, stack: contextlib.ExitStack) 
     api.namespace("argocd")
     for component in there:
         apply(api, rendered.objects(component))
-    scratch = ROOT / "overlays" / name / "scratch"
-    apply(api, [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in scratch.glob("storageclass-*.yaml")])
+    classes = (ROOT / "overlays" / name).glob("*/storageclass-*.yaml")
+    apply(api, [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in classes])
     for one in (yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in applications):
         one["metadata"].pop("finalizers", None)  # nobody would end them
         api.apply(one)

@@ -110,11 +110,12 @@ def _logs_kept(folder: Path) -> Iterator[None]:
 
     def keep() -> None:
         while not ended.wait(0.5):
-            for log in (folder / LOGS).rglob("*.log"):
-                kept = folder / f"kept-{LOGS}" / log.relative_to(folder / LOGS)
-                with contextlib.suppress(FileExistsError, FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError):  # kubelet removes folders meanwhile
+                for log in (folder / LOGS).rglob("*.log"):
+                    kept = folder / f"kept-{LOGS}" / log.relative_to(folder / LOGS)
                     kept.parent.mkdir(parents=True, exist_ok=True)
-                    kept.hardlink_to(log)
+                    with contextlib.suppress(FileExistsError):
+                        kept.hardlink_to(log)
 
     keeper = threading.Thread(target=keep, daemon=True)
     keeper.start()
