@@ -201,7 +201,10 @@ def _hint(arguments: list[str]) -> None:
     """Tell how to name a cluster, where one was named in another way."""
     from generator.cli.bare_names import with_option  # noqa: PLC0415 - only when it is needed
 
-    if meant := with_option(cli, arguments):
+    meant = None
+    with suppress(OSError):  # it looks for clusters: where that is what failed, the error itself is told
+        meant = with_option(cli, arguments)
+    if meant:
         say(f"a cluster is named with --cluster: {meant}", err=True)
 
 
@@ -211,7 +214,12 @@ def _unforeseen(error: Exception) -> int:
     if isinstance(error, FileNotFoundError) and _homeless():
         say("gen: the current folder is not there any more; go to one that is (`cd`), or name one with -C", err=True)
         return 2
-    return _unwritten(error) if isinstance(error, OSError) and _printing(error) else _bug()
+    if isinstance(error, OSError) and _printing(error):
+        return _unwritten(error)
+    if isinstance(error, PermissionError) and error.filename:
+        say(f"gen: {error.filename}: cannot be read or written: {error.strerror}", err=True)
+        return 2
+    return _bug()
 
 
 def _homeless() -> bool:

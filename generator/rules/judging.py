@@ -1,5 +1,6 @@
 """What is built, judged: whole clusters, or any folder, alone or within a cluster."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from itertools import chain
@@ -79,8 +80,9 @@ def judge_paths(
 ) -> Iterator[Judged]:
     """Judge the objects of folders and files, as part of a cluster where there is one: what they name and select may
     then be the cluster's, whose waivers hold. What names no namespace goes to `namespace`. There files are judged
-    together, as one may name what is in another, but where an object is in two of them: without a cluster nobody knows
-    what is applied together. Raises UsageError for what is not there, and as `judge_clusters`.
+    together, as one may name what is in another, if no object is in two of them: which of such belong together nobody
+    knows, nor without a cluster what is applied at all. Raises UsageError for what is not there, and as
+    `judge_clusters`.
     """
     around = built_around(root, cluster, judges) if cluster else None
     for found in _joined((brought(path, namespace), around is None or path.is_dir()) for path in paths):
@@ -135,28 +137,21 @@ def judge_brought(folder: Built, around: Built | None, judges: Judges) -> Judged
 
 
 def _joined(read: Iterable[tuple[Built, bool]]) -> Iterator[Built]:
-    """Join what shares no object; what is to stay alone, as the second says, does."""
-    groups: list[tuple[list[Built], set[object]]] = []
-    for one, alone in read:
-        if alone:
-            yield one
-            continue
-        own = {each.identity for each in one.objects} - {None}
-        fitting = ((files, known) for files, known in groups if known.isdisjoint(own))
-        if (group := next(fitting, None)) is None:
-            groups.append(([one], {*own}))
-        else:
-            group[0].append(one)
-            group[1].update(own)
-    for files, _ in groups:
-        first, *others = files
-        yield structs.replace(
-            first,
-            name=f"{first.name} and {plural(len(others), 'more file')}" if others else first.name,
-            objects=tuple(chain.from_iterable(one.objects for one in files)),
-            notes=tuple(chain.from_iterable(one.notes for one in files)),
-            findings=tuple(chain.from_iterable(one.findings for one in files)),
-        )
+    """Join files where no object is in two of them; what is to stay alone, as the second says, does."""
+    found = [*read]
+    files = [one for one, alone in found if not alone]
+    holding = Counter(chain.from_iterable({each.identity for each in one.objects} - {None} for one in files))
+    if len(files) < 2 or any(number > 1 for number in holding.values()):
+        yield from (one for one, _ in found)
+        return
+    yield from (one for one, alone in found if alone)
+    yield structs.replace(
+        files[0],
+        name=f"{files[0].name} and {plural(len(files) - 1, 'more file')}",
+        objects=tuple(chain.from_iterable(one.objects for one in files)),
+        notes=tuple(chain.from_iterable(one.notes for one in files)),
+        findings=tuple(chain.from_iterable(one.findings for one in files)),
+    )
 
 
 def brought(path: Path, namespace: str = "") -> Built:

@@ -57,3 +57,18 @@ def test_what_lies_behind_a_closed_folder_is_one_message(tmp_path: Path, words: 
     (tmp_path / "closed").chmod(0o755)
     assert (status, told.count("\n")) == (2, 1), told
     assert "cannot be read: Permission denied" in told
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [(0, ["closed/x.yaml"]), (0, ["closed/none.yaml"]), (0o600, ["closed"]), (0, ["-C", "closed"])],
+)
+def test_what_may_not_be_entered_is_told_by_the_check_of_files(tmp_path: Path, mode: int, words: list[str]) -> None:
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed/x.yaml").write_text(SERVICE)
+    (tmp_path / "closed").chmod(mode)
+    status, told = without_rights(tmp_path, "check", *words)
+    (tmp_path / "closed").chmod(0o755)
+    assert status == 2, told
+    assert "closed" in told
+    assert "Traceback" not in told
