@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, human, unknown
-from generator.checks.tiers import object_stores, storage_classes, team_buckets, volume_classes
+from generator.checks.tiers import brings_classes, object_stores, storage_classes, team_buckets, volume_classes
 from generator.components.queues.volumes import Claimable, claimable
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
@@ -11,7 +11,7 @@ from generator.model.finding import Finding, Path
 from generator.model.restore_room import store_holds
 from generator.model.rule import rule, warning
 from generator.model.teams import Team
-from generator.spec.near import misnamed
+from generator.spec.near import misnamed, near
 
 # Shares are in millionths.
 _WHOLE = 10**6
@@ -19,16 +19,19 @@ _WHOLE = 10**6
 
 @rule("GEN-CEPH-036", "teams' quotas are of storage classes that exist")
 def classes_known(cluster: Cluster) -> Iterator[Finding]:
-    """A bound on a class that nobody makes bounds nothing, and the class that was meant has none.
+    """A bound on a class that nobody makes bounds nothing, and the class that was meant has none. One of `extras` whose
+    `kinds` have `storage.k8s.io/StorageClass` may make classes of any name: then only a slip of one that is known is told.
 
     Wrong:
         teams: [{name: vision, storageClasses: {rbd-nmve: 20Ti}}]
     Right:
         teams: [{name: vision, storageClasses: {rbd-nvme: 20Ti}}]
     """
-    known = [name for name, _ in storage_classes(cluster)]
+    known, brought = [name for name, _ in storage_classes(cluster)], brings_classes(cluster)
     for at, team in entries(cluster.teams, "teams"):
         for name, free in misnamed(team.storage_classes, known):
+            if brought and not near(name, free):
+                continue
             otherwise = f"one of {', '.join(known)}" if known else "add a storage tier"
             message = f"team {team.name} has a quota of storage class {name}, which no tier makes"
             yield unknown((*at, "storageClasses", name), name, free, message, otherwise, key=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.checks.places import given_twice, unknown
-from generator.checks.tiers import shared_classes
+from generator.checks.tiers import brings_classes, shared_classes
 from generator.components.datasets import DATASET, claim_name, modes
 from generator.components.queues.reach import reach
 from generator.model.cluster import Cluster
@@ -159,7 +159,7 @@ def data_shared(cluster: Cluster) -> Iterator[Finding]:
           data: dataset-mlperf
     """
     wanted = cluster.mlperf
-    if not wanted or not wanted.data or shared_classes(cluster) or cluster.extras:
+    if not wanted or not wanted.data or shared_classes(cluster) or brings_classes(cluster):
         return
     spread = next(((at, run) for at, run in _runs(cluster) if run.nodes > 1), None)
     if spread:

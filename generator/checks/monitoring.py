@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from generator.checks.logs import LOGS
 from generator.checks.places import entries, repeats, unknown
-from generator.checks.tiers import CEPH, block_classes, default_classes, storage_classes
+from generator.checks.tiers import CEPH, block_classes, brings_classes, default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
 from generator.model.monitoring import Alert, Prometheus, Zabbix, http_port, seconds
 from generator.model.rule import rule, warning
+from generator.spec.near import near
 
 ZABBIX: Path = ("monitoring", "zabbix")
 PROMETHEUS: Path = ("monitoring", "prometheus")
@@ -84,7 +85,8 @@ def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
 
 @warning("GEN-MON-003", "storage classes that exist")
 def class_known(cluster: Cluster) -> Iterator[Finding]:
-    """A claim of a class that nobody makes waits for ever. Classes that you bring yourself are not known here.
+    """A claim of a class that nobody makes waits for ever. Classes that you bring yourself are not known here; where a
+    component of `extras` may write StorageClasses (`kinds`), only a slip of one that is known is told.
 
     Wrong:
         zabbix: {storageClass: rbd-nmve}
@@ -92,6 +94,7 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
         zabbix: {storageClass: rbd-nvme}
     """
     known = [name for name, _ in storage_classes(cluster)]
+    brought = brings_classes(cluster)
     bring = f"one of {', '.join(known)}" if known else "bring it in `custom`"
     monitoring = cluster.monitoring
     stored = (
@@ -101,7 +104,7 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
     )
     for who, at, settings in stored:
         name = settings.storage_class if settings else None
-        if name and name not in known:
+        if name and name not in known and (near(name, known) or not brought):
             message = f"no tier makes the storage class {name} of {who}"
             yield unknown((*at, "storageClass"), name, known, message, bring)
 

@@ -17,6 +17,8 @@ from generator.model.teams import TeamBucket
 CEPH: Path = ("storage", "ceph")
 OBJECTS: Path = ("storage", "objects")
 ELSEWHERE: Path = ("storage", "elsewhere")
+CLASS_KIND = "storage.k8s.io/StorageClass"
+"""As `kinds` of `extras` name it."""
 
 
 class DiskList(NamedTuple):
@@ -162,6 +164,11 @@ def storage_classes(cluster: Cluster) -> Iterator[tuple[str, Path]]:
         yield bucket_class(store), _named(store.data, (*at, "data"), (*at, "name"))
     if storage.nfs:
         yield storage.nfs.storage_class, ("storage", "nfs", "storageClass")
+
+
+def brings_classes(cluster: Cluster) -> bool:
+    """Tell whether a component of the user's own may make storage classes, of names that only it knows."""
+    return any(each.installed and CLASS_KIND in each.kinds for each in cluster.extras.values())
 
 
 def snapshot_classes(cluster: Cluster) -> list[str]:
