@@ -278,7 +278,12 @@ def _missing(error: ModuleNotFoundError) -> int:
 def _bug() -> int:
     import traceback  # noqa: PLC0415 - only when it is needed
 
+    from generator.model.secret_texts import hidden  # noqa: PLC0415
+
     if "GEN_DEBUG" not in os.environ:
         say("gen: this is a bug in gen, not in your files. Please report what follows:", err=True)
-    say(traceback.format_exc().rstrip(), err=True)
+    parts = traceback.format_exception(sys.exception())
+    # What stands in lines of programs (`token = ...`) names passwords, and what an error says may be one.
+    shown = (hidden(part, lambda _: "***", is_line=not part.startswith("  ")) for part in parts)
+    say("".join(shown).rstrip(), err=True)
     return BUG

@@ -635,11 +635,14 @@ def test_a_name_that_is_not_the_folders_is_found(repository: Path, capsys: pytes
     assert "GEN-REPO-001: the cluster is called a30-other, its folder a30-bench" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "text", ["https://ann:horse@git.lab/ml.git", "GET /api?token=horse: 500", "bad line\npassword: horse"]
+)
 def test_a_bug_ends_with_70_and_its_traceback(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
-        raise ZeroDivisionError("https://ann:horse@git.lab/ml.git")
+        raise ZeroDivisionError(text)
 
     monkeypatch.setattr("generator.cli.check.load", broken)
     assert run(["check"]) == 70
