@@ -20,7 +20,7 @@ _WHOLE = 10**6
 @rule("GEN-CEPH-036", "teams' quotas are of storage classes that exist")
 def classes_known(cluster: Cluster) -> Iterator[Finding]:
     """A bound on a class that nobody makes bounds nothing, and the class that was meant has none. One of `extras` whose
-    `kinds` have `storage.k8s.io/StorageClass` may make classes of any name: then only a slip of one that is known is told.
+    `kinds` have `storage.k8s.io/StorageClass` may make classes of any name: then only a slip of a known one is told.
 
     Wrong:
         teams: [{name: vision, storageClasses: {rbd-nmve: 20Ti}}]

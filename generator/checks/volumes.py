@@ -175,7 +175,11 @@ def parts_shared(cluster: Cluster) -> Iterator[Finding]:
     """
     settings = cluster.gitops.fleet
     shared, known = shared_classes(cluster), [name for name, _ in storage_classes(cluster)]
-    if not settings or settings.storage_class in shared or (brings_classes(cluster) and settings.storage_class not in known):
+    if (
+        not settings
+        or settings.storage_class in shared
+        or (brings_classes(cluster) and settings.storage_class not in known)
+    ):
         return
     at, name = ("gitops", "fleet", "storageClass"), settings.storage_class
     what = "is mounted by one node at a time" if name in known else "is no storage class of this cluster"

@@ -108,12 +108,12 @@ def _check_rendered(**given: Any) -> int:
 
 
 def _cluster_files(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """Take a folder that holds a cluster file for that file."""
+    """Take a folder that holds a cluster file for that file, and what is named twice once."""
     if not paths:
         return ()
     from generator.repository.given_files import as_cluster_file  # noqa: PLC0415 - for this way only
 
-    return tuple(map(as_cluster_file, paths))
+    return tuple(dict.fromkeys(map(as_cluster_file, paths)))
 
 
 def _are_brought(paths: Sequence[Path]) -> bool:

@@ -16,6 +16,7 @@ from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.layout.emit import emit
 from generator.model.cluster import Cluster
+from generator.model.plural import plural
 from generator.model.quantity import Quantity
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.whole import write_whole
@@ -25,6 +26,8 @@ from generator.workloads.ingest import NOTE, Ingest, ingest
 from generator.workloads.server import Server, server
 from generator.workloads.wanted import Serving, Wanted
 
+_SMALLEST = 2**20
+"""A volume of fewer bytes is a number without its unit: `--checkpoints 500`."""
 OUTPUT = click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
@@ -217,8 +220,8 @@ def _size(option: str, text: str) -> Quantity:
         size = Quantity.parse(text)
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
-    if not size.value:
-        raise UsageError(f"{option}: a volume has more than 0 bytes")
+    if size.value < _SMALLEST:
+        raise UsageError(f"{option}: {text} is {plural(size.value, 'byte')}: give the unit, too, as in 500Gi")
     return size
 
 

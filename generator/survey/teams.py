@@ -154,7 +154,11 @@ def _volumes(seen: Seen, team: str) -> Plain:
     """
     hard: Plain = {}
     for one in seen.items(f"/api/v1/namespaces/{team}/resourcequotas"):
-        hard |= mapping(dig(one, "spec", "hard"))
+        # Each quota binds: the smallest bound counts.
+        for key, bound in mapping(dig(one, "spec", "hard")).items():
+            size, known = amount(bound), amount(hard.get(key))
+            if size is not None and (known is None or size < known):
+                hard[key] = bound
     ending, made = f".{OF_CLASS}", {named(one): text(one, "provisioner") for one in seen.items(CLASSES)}
     local = {name for name, by in made.items() if by == LOCAL}
     classes = {key.removesuffix(ending): value for key, value in hard.items() if key.endswith(ending)}

@@ -80,6 +80,8 @@ def test_files_are_judged_together_if_no_object_is_in_two(
     assert "GEN-REF-001" not in codes(capsys), "the account is in the other file"
     assert run([*words[:-2], str(job), str(account)]) == 1
     assert f"{job} and 1 more file within a30-bench: 2 objects" in capsys.readouterr().out
+    assert run([*words[:-2], str(job), str(account), str(job)]) == 1
+    assert f"{job} and 1 more file within a30-bench: 2 objects" in capsys.readouterr().out, "a file named twice is one"
     assert run(["check", "-C", str(root), str(job), str(account), str(again)]) == 1
     said = capsys.readouterr().out
     assert [f"{one} within a30-bench: 1 object," in said for one in (job, account, again)] == [True] * 3

@@ -61,7 +61,14 @@ def test_the_cluster_is_the_one_that_has_the_team(capsys: pytest.CaptureFixture[
     assert "clusters/ml05/cluster.yaml: there is no such file; did you mean ml50?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("size", "told"), [("5 TB", "--checkpoints: `5 TB` is not an amount"), ("0", "more than 0")])
+@pytest.mark.parametrize(
+    ("size", "told"),
+    [
+        ("5 TB", "--checkpoints: `5 TB` is not an amount"),
+        ("0", "0 is 0 bytes"),
+        ("500", "500 is 500 bytes: give the unit"),
+    ],
+)
 def test_a_size_that_is_none_is_told(capsys: pytest.CaptureFixture[str], size: str, told: str) -> None:
     assert run([*NEW, "jax", *BERT, "--team", "vision", "--checkpoints", size]) == 2
     assert told in capsys.readouterr().err

@@ -187,7 +187,9 @@ def test_teams() -> None:
     base = full()
     base[NODES].append(node("w-9", "10.0.0.29", labels={"cpu": "yes"}))
     objects = group(base, "kueue.x-k8s.io", "v1beta1", resourceflavors=flavors, clusterqueues=queues)
-    objects["/api/v1/namespaces/vision/resourcequotas"] = [{"metadata": {"name": "q"}, "spec": {"hard": hard}}]
+    wider = {"requests.storage": "80Ti", "local.storageclass.storage.k8s.io/requests.storage": "9Ti"}
+    quotas = [{"metadata": {"name": name}, "spec": {"hard": own}} for name, own in (("q", hard), ("r", wider))]
+    objects["/api/v1/namespaces/vision/resourcequotas"] = quotas
     scratch = {"metadata": {"name": "local"}, "provisioner": "kubernetes.io/no-provisioner"}
     classes = "/apis/storage.k8s.io/v1/storageclasses"
     nfs = {"metadata": {"name": "nfs"}, "provisioner": "nfs.csi.k8s.io"}
