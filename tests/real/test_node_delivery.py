@@ -111,8 +111,10 @@ def test_ansible_reads_the_inventory(machine: Machine) -> None:
 def test_a_node_is_prepared_once_for_the_same_files_and_no_disk_is_formatted_unasked(machine: Machine) -> None:
     """Check mode first: it changes nothing and says what would."""
     told = machine.play("--check")
-    assert told.tasks("changed") == 3
-    assert "prepare.sh gpu-training would run, and restart containerd" in told
+    assert told.tasks("changed") == 2
+    files = [one for name in ("all", "pools/gpu-training") for one in (machine.place / "node" / name).rglob("*")]
+    count = sum(one.is_file() for one in files)
+    assert f"{count} files would be brought, prepare.sh gpu-training would run, and restart containerd" in told
     assert (machine.prepared(), machine.folder.exists()) == (0, False)
 
     assert "mkfs.xfs on" in machine.play()
@@ -149,6 +151,9 @@ def test_files_that_are_only_brought_prepare_nothing_and_so_do_the_former_ones(m
     machine.play()
     (machine.place / "node/all" / tried).write_text("kernel.panic = 2\n")
     (machine.place / "node/all" / gone).touch()
+    told = machine.play(*only, "--check")
+    assert "files would be brought" in told
+    assert "would run" not in told
     machine.play(*only)
     assert (machine.prepared(), (machine.root / tried).read_text()) == (1, "kernel.panic = 1\n"), "not in place"
     assert (machine.folder / "node/all" / tried).read_text() == "kernel.panic = 2\n"
