@@ -37,6 +37,10 @@ from generator.review.words import change_of, effect_of, kind_name, known_rules
 from generator.spec.schema import schema
 from generator.spec.schema import text as schema_text
 
+sys.path.append(str(Path(__file__).resolve().parent))  # tests read this file, and do not run it
+from operations_index import index
+from operations_index import operations as operations_of_clusters
+
 ROOT = Path(__file__).resolve().parent.parent
 WORDS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/words.yaml").read_text(encoding="utf-8"))
 SECTIONS: dict[str, dict[str, Any]] = schema()["$defs"]
@@ -91,7 +95,13 @@ SUBJECTS = {
 
 def pages() -> dict[Path, str]:
     """Return each page that has generated parts, as it should be."""
-    parts = {"cluster-file": cluster_file, "findings": findings, "components": components, "changes": changes}
+    parts = {
+        "cluster-file": cluster_file,
+        "findings": findings,
+        "components": components,
+        "changes": changes,
+        "operations": operations,
+    }
     return {ROOT / f"docs/{name}.md": _fill(ROOT / f"docs/{name}.md", make()) for name, make in parts.items()}
 
 
@@ -353,6 +363,15 @@ def _secrets(alike: list[Component]) -> str:
 def _secret(it: Secret) -> str:
     keys = ", ".join(f"`{key}`" for key in it.keys)
     return f"| `{it.namespace}/{it.name}` | {keys} | {it.source} | {it.loss} |"
+
+
+# Operations
+
+
+def operations() -> str:
+    """Return what operations there are, and the page's sections."""
+    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    return index(page, operations_of_clusters(), WORDS["operations"])
 
 
 # Pictures

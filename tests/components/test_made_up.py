@@ -112,7 +112,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the program that has the component, and of the reference clusters."""
     root = tmp_path_factory.mktemp("copy")
     copytree(ROOT / "generator", root / "generator")
-    for name in ("tools/docs.py", "docs/words.yaml", "clusters/ml50/cluster.yaml", "clusters/a30-bench/cluster.yaml"):
+    pages = ("tools/docs.py", "tools/operations_index.py", "docs/words.yaml")
+    for name in (*pages, "clusters/ml50/cluster.yaml", "clusters/a30-bench/cluster.yaml"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes((ROOT / name).read_bytes())
     for name, text in FOLDER.items():

@@ -69,7 +69,7 @@ def section(page: Path, title: str) -> str:
 # What is generated
 
 
-@pytest.mark.parametrize("name", ["cluster-file", "findings", "components", "changes"])
+@pytest.mark.parametrize("name", ["cluster-file", "findings", "components", "changes", "operations"])
 def test_generated_parts_are_up_to_date(name: str) -> None:
     page = ROOT / f"docs/{name}.md"
     assert page.read_text() == DOCS["pages"]()[page], "run `python tools/docs.py`"
