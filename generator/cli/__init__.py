@@ -42,7 +42,7 @@ VERBS = {
     "rehearse": "Try a change on a twin of the cluster, with real queues, before it is merged.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
     "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
-    "restore": "Bring a bucket back from its backup: into a new bucket, proven, then switched.",
+    "restore": "Bring a bucket or a volume back from its backup: into a new one, proven.",
     "rollback": "Take a commit back by a new one, and tell first what that does.",
     "schema": "Print the JSON Schema of the cluster file.",
     "secret": "Give a running cluster's Secrets other values, and tell how old they are.",
