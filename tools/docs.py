@@ -272,7 +272,9 @@ def _explained(it: Explained) -> str:
 
 
 def _text(text: str) -> str:
-    return re.sub(r"([<>*|])", r"\\\1", text) if "`" not in text else text
+    """Return words as Markdown: what is code stays, all else is no markup."""
+    parts = re.split("(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([<>*|])", r"\\\1", part) for part in parts)
 
 
 # Changes
@@ -301,7 +303,8 @@ def _why(rule: ChangeRule) -> str:
 
 
 def _cell(text: str) -> str:
-    return _text(text).replace("|", "\\|") if "`" in text else _text(text)
+    """Return words as a cell of a table, which a bar ends in code as well."""
+    return re.sub(r"(?<!\\)\|", r"\\|", _text(text))
 
 
 # Components

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import cmarkgfm
 import pytest
 import yaml
 
@@ -131,6 +132,14 @@ def test_relative_links_resolve(page: Path) -> None:
             target = (page.parent / path) if path else page
             assert target.exists(), link
             assert not anchor or anchor in anchors(target), link
+
+
+@each_page
+def test_no_words_are_taken_for_tags(page: Path) -> None:
+    """As `<cluster>` outside of code, which is not shown at all. Comments of ours are left out as well."""
+    text = re.sub("<!-- [^>]* -->", "", page.read_text())
+    lost = re.findall(".*raw HTML omitted.*", cmarkgfm.github_flavored_markdown_to_html(text))
+    assert lost == []
 
 
 def commands(text: str) -> Iterator[list[str]]:
