@@ -80,3 +80,10 @@ def test_a_paragraph_of_another_operation_would_not_do() -> None:
     assert paragraphs(text, "Undo", "gpu-care") == ["Clear it by hand."]
     assert paragraphs(text, "Undo", "gpu-drain") == []
     assert paragraphs(text, "What it needs", "gpu-drain") == ["A node\n"]
+
+
+def test_the_page_says_in_which_namespace_each_operation_runs() -> None:
+    text = part(ROOT / "docs/operations.md", "One run by hand")
+    rows = re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE)
+    spaces = {one["metadata"]["namespace"] for templates in MADE.values() for one in templates}
+    assert {name for row in rows for name in re.findall("`([^`]+)`", row)} == spaces
