@@ -228,6 +228,11 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         return (*self.backups, *(one for one in others if one))
 
     @property
+    def works_on_nodes(self) -> bool:
+        """Whether operations take nodes in, empty, change and upgrade them."""
+        return bool(self.all_backups or self.gpu_care)
+
+    @property
     def watched_backups(self) -> dict[str, int]:
         """From what age on somebody is told, in seconds, by what the metric calls it: backups that run, and what each
         control-plane node takes of its etcd by itself.

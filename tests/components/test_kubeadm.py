@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from msgspec import structs
-from reference import with_hardware, without_backups
+from reference import with_hardware, without_backups, without_operations
 
 from generator.components import compose
 from generator.components.argo_cd.settings import settings
@@ -404,10 +404,20 @@ def test_an_upgrade_begins_with_a_backup_and_takes_each_node_from_drain_to_uncor
     assert places == sorted(places)
 
 
+def test_the_steps_say_who_makes_the_next_backup_of_etcd(ml50: Cluster) -> None:
+    text, without = str(steps(ml50)), str(steps(without_backups(ml50)))
+    assert "`etcd-snapshot.timer` of each\ncontrol-plane node makes both every 6 h, and `backup-etcd` brings" in text
+    assert "repeat both on a schedule of your own, or\nlet `kubernetes.etcd.backup` do it.\nOn cp-1" in without
+
+
 def test_only_where_operations_are_the_steps_name_the_one_that_upgrades(ml50: Cluster) -> None:
     operation, timer = "`gen workflow submit kubernetes-upgrade`", "node-upgrade.timer"
     timed = structs.replace(ml50, kubernetes=structs.replace(ml50.kubernetes, upgrades="timer"))
-    for cluster, told in ((ml50, (True, False)), (timed, (True, True)), (without_backups(timed), (False, False))):
+    for cluster, told in (
+        (ml50, (True, False)),
+        (without_backups(timed), (True, True)),
+        (without_operations(timed), (False, False)),
+    ):
         text = str(steps(cluster)).partition("another version of Kubernetes")[2]
         assert (operation in text, timer in text) == told
         assert "By hand:\n\n1. Back up etcd" in text

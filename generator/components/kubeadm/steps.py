@@ -62,9 +62,9 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
 
 
 def _operation(cluster: Cluster) -> Text:
-    """Return that nobody need upgrade by hand, where the cluster has operations on nodes: as with any backup."""
+    """Return that nobody need upgrade by hand, where the cluster has operations on nodes."""
     timer = Text(TIMER) if cluster.kubernetes.upgrades == "timer" else joined(())
-    return joined((Text(OPERATION), timer)) if cluster.all_backups else joined(())
+    return joined((Text(OPERATION), timer)) if cluster.works_on_nodes else joined(())
 
 
 def _prose(name: str, **values: Escaped | Text) -> Text:
@@ -206,6 +206,20 @@ out until all is there, or begin while all are open.
 """)
 
 
+BY_YOURSELF = Template("""\
+, and repeat both on a schedule of your own, or
+let `kubernetes.etcd.backup` do it""")
+BY_A_TIMER = Template("""\
+. From then on `etcd-snapshot.timer` of each
+control-plane node makes both every {hours} h, and `backup-etcd` brings them away""")
+
+
+def _repeated(cluster: Cluster) -> Text:
+    """Return who makes the next backups of etcd."""
+    backup = cluster.kubernetes.etcd.backup
+    return Text(BY_A_TIMER, hours=Word(backup.every_hours)) if backup else Text(BY_YOURSELF)
+
+
 def _argocd(cluster: Cluster) -> Text:
     return _prose(
         "argo-cd",
@@ -214,5 +228,6 @@ def _argocd(cluster: Cluster) -> Text:
         apply=APPLY,
         cluster=Word(cluster.name),
         first=Word(cluster.control_plane[0].name),
+        repeated=_repeated(cluster),
         enc=joined(()) if cluster.kubernetes.encryption == "none" else Text(Template(" enc")),
     )
