@@ -514,8 +514,10 @@ def test_the_label_script_is_silent_where_all_was_set(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_new_drive_of_minio_needs_a_new_pod(ml50: Cluster, a30: Cluster) -> None:
-    assert "kubectl --namespace minio delete pod" in steps(ml50)
+def test_a_new_drive_of_minio_needs_a_new_pod_or_the_operation(ml50: Cluster, a30: Cluster) -> None:
+    told = [str(steps(one)) for one in (ml50, without_operations(ml50))]
+    assert ["submit drive-replacement -p node=NODE" in text for text in told] == [True, False]
+    assert ["kubectl --namespace minio delete pod NAME" in text for text in told] == [False, True]
     assert "minio" not in steps(a30)
 
 

@@ -149,6 +149,6 @@ DEFINITION = Definition(
         of_its_scripts=named(NAMESPACE, "etcd-backup-scripts"),
     ),
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=etcd-backup"),)),
-    notes="Brings what the control-plane nodes took, proved and encrypted to a bucket: the way back is in "
+    notes="Brings what the control-plane nodes took, proved and encrypted to a bucket or an export: the way back is in "
     "`bootstrap/etcd/README.md` of each cluster.",
 )

@@ -37,7 +37,7 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
         yield _prose("network-files")
     disks = [one for one in cluster.machines if any(map(one.disks_for, ("scratch", "objects", "cache")))]
     if disks:
-        pods = Text(DRIVE) if any(one.disks_for("objects") for one in disks) else joined(())
+        pods = _drive(cluster) if any(one.disks_for("objects") for one in disks) else joined(())
         yield _prose("disks", nodes=_names(disks), pods=pods)
     if cluster.kubernetes.encryption != "none":
         provider, nobody = Word(cluster.kubernetes.encryption), Text(Template("no other node (there is one only)"))
@@ -59,6 +59,11 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
     if cluster.networks.firewall:
         yield _prose("firewall")
     yield _prose("upgrade", first=Word(first.name), operation=_operation(cluster))
+
+
+def _drive(cluster: Cluster) -> Text:
+    """Return how MinIO comes to a new drive."""
+    return Text(DRIVE_BY_OPERATION if cluster.works_on_nodes else DRIVE)
 
 
 def _operation(cluster: Cluster) -> Text:
@@ -122,6 +127,11 @@ def _endpoint(cluster: Cluster) -> tuple[Text, Text, Text]:
 DRIVE = Template("""\
 MinIO's pod of this node still has the former drive: delete it (`kubectl --namespace minio get pods --output wide` names
 it, `kubectl --namespace minio delete pod NAME`). It starts with the new one, and MinIO heals by itself.
+""")
+DRIVE_BY_OPERATION = Template("""\
+MinIO's pod of this node still has the former drive: `gen workflow submit drive-replacement -p node=NODE -p drive=NUMBER
+--watch` has it take the new one, once all others are good, and waits until MinIO has healed it (docs/operations.md,
+Replacing a disk).
 """)
 OPERATION = Template("""\
 `gen workflow submit kubernetes-upgrade` does or waits for all of this in order (docs/operations.md, Upgrading
