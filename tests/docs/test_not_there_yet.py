@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from test_docs import DOCS, ROOT, SECTIONS, WORDS, section
+from test_docs import ROOT, WORDS, section
+from test_named_keys import KEYS
 
 from generator.cli import VERBS
 from generator.cli.explain import explanations
@@ -20,12 +21,6 @@ OPERATIONS: dict[str, dict[str, str]] = WORDS["operations"]
 COMPONENTS = [one for each in load(ROOT) if each.cluster for one in compose(each.cluster)]
 TURNED = {f"{it.namespace}/{it.name}": it.turn is not None for one in COMPONENTS for it in one.secrets}
 ABSENCES = {one.absence for one in CATALOGUE.values() if one.absence}
-KEYS = {
-    re.sub(r"\[\]|\.NAME", "", f"{path}.{key}").removeprefix(".")
-    for name, paths in DOCS["_places"]().items()
-    for path in paths
-    for key in SECTIONS[name]["properties"]
-}
 NAMES = {*VERBS, *CATALOGUE, *OPERATIONS, *KEYS, *TESTS}
 
 
