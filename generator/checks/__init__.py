@@ -43,6 +43,7 @@ from generator.checks import (
     ports,
     quotas,
     retention,
+    samples,
     scaling,
     schedules,
     scratch,
@@ -63,11 +64,11 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    acceptance, backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, copying, data_plane, datasets,
-    disks, elsewhere, escrow, exports, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes, lending, links,
-    load_balancer, logs, minio_backups, mlperf, monitoring, networks, nfs, nodes, objects, own_backups, pools, ports,
-    quotas, retention, scaling, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units,
-    versions, volume_backups, volumes, windows,
+    acceptance, backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, copying, data_plane,
+    datasets, disks, elsewhere, escrow, exports, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes,
+    lending, links, load_balancer, logs, minio_backups, mlperf, monitoring, networks, nfs, nodes,
+    objects, own_backups, pools, ports, quotas, retention, samples, scaling, schedules, scratch, secrets,
+    server_pools, servers, sharing, site, teams, units, versions, volume_backups, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -232,22 +232,6 @@ def told_once(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, also=first, message=message, fix="one of both, with the lower `severity`")
 
 
-@warning("GEN-MON-007", "samples are kept for a while")
-def retention(cluster: Cluster) -> Iterator[Finding]:
-    """Prometheus writes blocks of two hours: less than a day is mostly a wrong unit (`m` is minutes).
-
-    Wrong:
-        prometheus: {retention: 30m}
-    Right:
-        prometheus: {retention: 30d}
-    """
-    prometheus = cluster.monitoring.prometheus
-    if prometheus and seconds(prometheus.retention) < 86400:
-        message = f"samples are kept for {prometheus.retention} only"
-        edits = put((*PROMETHEUS, "retention"), f"{max(1, int(prometheus.retention[:-1][:4]))}d")
-        yield Finding(at=(*PROMETHEUS, "retention"), message=message, edits=edits)
-
-
 @warning("GEN-MON-008", "trends outlive the history")
 def trends_longer(cluster: Cluster) -> Iterator[Finding]:
     """History is every value, trends are one an hour: they are small, and what graphs of the past are drawn from.

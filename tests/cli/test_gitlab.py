@@ -85,7 +85,7 @@ def test_equal_findings_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_render_that_is_not_committed_is_reported_by_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report(place, capsys, "render")[0] == 0
-    edit(place, "retention: 30d", "retention: 20d")
+    edit(place, "retention: 62d", "retention: 20d")
     code, found = report(place, capsys, "render", "--check")
     assert code == 1
     assert {one["check_name"] for one in found} == {"stale"}

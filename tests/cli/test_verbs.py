@@ -936,7 +936,7 @@ def test_a_cluster_file_without_its_version_is_told_what_it_lacks(
 
 def warn(repository: Path, *waivers: str) -> None:
     """Bring a warning, GEN-MON-007 at monitoring.prometheus.retention, and waivers."""
-    edit(repository, "retention: 30d", "retention: 12h")
+    edit(repository, "retention: 62d", "retention: 12h")
     file = repository / "clusters/a30-bench/cluster.yaml"
     listed = "".join(
         f'    - {{code: GEN-MON-007, {each}reason: the disk is small, owner: me, expires: "2099-01-31"}}\n'
@@ -1052,7 +1052,7 @@ def test_render_does_not_repeat_an_accepted_warning(repository: Path, capsys: py
     warn(repository)
     assert run(["render", "--dry-run", "-C", str(repository)]) == 0
     assert "GEN-MON-007" in capsys.readouterr().out
-    edit(repository, "retention: 12h", "retention: 30d")
+    edit(repository, "retention: 12h", "retention: 62d")
     warn(repository, "")
     assert run(["render", "--dry-run", "-C", str(repository)]) == 0
     assert "GEN-MON-007" not in capsys.readouterr().out

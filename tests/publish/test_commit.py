@@ -10,7 +10,7 @@ from gitworld import FILE, Person
 from generator.publish.prepare import write_change
 
 QUOTA = ("bench: {gpus: 2}", "bench: {gpus: 1}")
-OTHER = "retention: 30d"
+OTHER = "retention: 62d"
 
 
 def hook(person: Person, name: str, text: str) -> None:

@@ -16,7 +16,7 @@ from generator.repository.git_commands import GitCommands
 from generator.repository.remotes import fetch, push
 
 QUOTA = ("bench: {gpus: 2}", "bench: {gpus: 1}")
-RETENTION = ("retention: 30d", "retention: 20d")
+RETENTION = ("retention: 62d", "retention: 20d")
 RESERVED = ("reserved: {cpu: 1, memory: 4Gi}", "reserved: {cpu: 2, memory: 4Gi}")
 
 

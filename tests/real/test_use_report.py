@@ -136,7 +136,7 @@ def test_a_month_in_markdown(prometheus: str, capsys: pytest.CaptureFixture[str]
 
 def test_of_a_month_that_is_half_kept_the_half_is_told(prometheus: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = use(capsys, prometheus, "2025-10")
-    assert "Prometheus has 48 % of this time, and the numbers are of that part alone: it keeps samples for 30d" in said
+    assert "Prometheus has 48 % of this time, and the numbers are of that part alone: it keeps samples for 62d" in said
     found: dict[str, Any] = json.loads(use(capsys, prometheus, "2025-10", "--output", "json"))
     (speech,) = [one for one in found["teams"] if one["name"] == "speech"]
     assert found["recorded"] == pytest.approx(15 / 31, abs=1e-3)
@@ -148,6 +148,6 @@ def test_of_a_month_that_is_half_kept_the_half_is_told(prometheus: str, capsys: 
 def test_an_empty_month_is_said(prometheus: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = use(capsys, prometheus, "2025-07", expect=1)
     assert said == (
-        "Prometheus has nothing of 2025-07: it keeps samples for 30d (monitoring.prometheus.retention), and the use of "
+        "Prometheus has nothing of 2025-07: it keeps samples for 62d (monitoring.prometheus.retention), and the use of "
         "GPUs is recorded only since its rules gpu-use are there\n"
     )

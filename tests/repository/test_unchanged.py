@@ -62,7 +62,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(root, "add", "--all")
     git(root, "commit", "-qm", "rendered")
     git(root, "checkout", "-qb", "other")
-    change(root / "clusters/two/cluster.yaml", "retention: 30d", "retention: 31d")
+    change(root / "clusters/two/cluster.yaml", "retention: 62d", "retention: 63d")
     assert run(["render", "-C", str(root)]) == 0
     git(root, "commit", "-qam", "other")
     git(root, "checkout", "-q", "main")
@@ -219,7 +219,7 @@ def link(root: Path, data: st.DataObject) -> None:
     """Put a link in the place of a cluster file, whose target is then changed."""
     file, target = a_cluster(root, data), root / "elsewhere.yaml"
     if target.exists():
-        change(target, "retention: 30d", "retention: 35d")
+        change(target, "retention: 62d", "retention: 67d")
     elif file.is_file():
         shutil.move(file, target)
         file.symlink_to(os.path.relpath(target, file.parent))
@@ -246,7 +246,7 @@ def nothing(_root: Path, _data: st.DataObject) -> None:
 
 
 EDITS = [
-    replaced("retention: 30d", "retention: 32d", "retention: thirty"),
+    replaced("retention: 62d", "retention: 64d", "retention: thirty"),
     replaced("highAvailability: false", "highAvailability: true"),
     replaced("scratch: {storageClass: scratch-nvme}", "scratch: {storageClass: scratch-ssd}"),
     replaced("10.9.0.", "10.9.1.", "10.9.2."),
@@ -333,7 +333,7 @@ def test_what_clusters_share_stays_for_those_that_are_not_rendered(
 def test_only_what_changed_is_rendered_and_at_last_nothing(
     repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 32d")
+    change(repository / "clusters/two/cluster.yaml", "retention: 62d", "retention: 64d")
     capsys.readouterr()
     for last in ("1 changed", "nothing to change"):
         assert run(["render", "-C", str(repository)]) == 0
@@ -375,7 +375,7 @@ def test_what_changes_while_it_is_read_is_read_again(repository: Path) -> None:
     look = Look.at(repository)
     assert look
     outcome = render(repository, load(repository), dry_run=True, waiting=print)
-    change(file, "retention: 30d", "retention: 32d")
+    change(file, "retention: 62d", "retention: 64d")
     look.remember(outcome, [])
     assert apart(repository) == ["one", "three"]
 
@@ -524,7 +524,7 @@ def next_of(root: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
 
 def test_a_check_tells_what_comes_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert next_of(repository, capsys) == NOTHING
-    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
+    change(repository / "clusters/two/cluster.yaml", "retention: 62d", "retention: 65d")
     assert next_of(repository, capsys) == RENDER
     assert run(["render", "-C", str(repository)]) == 0
     assert next_of(repository, capsys) == NOTHING
@@ -545,7 +545,7 @@ def test_what_changes_while_it_is_rendered_is_next(repository: Path, capsys: pyt
     look = Look.at(repository)
     assert look
     outcome = render(repository, load(repository), dry_run=True, waiting=print)
-    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 32d")
+    change(repository / "clusters/two/cluster.yaml", "retention: 62d", "retention: 64d")
     look.remember(outcome, [])
     assert next_of(repository, capsys) == RENDER
 
@@ -583,13 +583,13 @@ def test_nothing_is_rendered_for_that_while_a_cluster_is_edited(
     repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("generator.repository.render.changes", None)
-    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
+    change(repository / "clusters/two/cluster.yaml", "retention: 62d", "retention: 65d")
     assert next_of(repository, capsys) == RENDER
 
 
 def test_an_edit_that_was_rendered_alone_is_not_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The verbs that edit a cluster file name its cluster in what comes next."""
-    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
+    change(repository / "clusters/two/cluster.yaml", "retention: 62d", "retention: 65d")
     settle()
     assert run(["render", "-C", str(repository), "--cluster", "two"]) == 0
     assert next_of(repository, capsys) == NOTHING
@@ -598,7 +598,7 @@ def test_an_edit_that_was_rendered_alone_is_not_next(repository: Path, capsys: p
 def test_outside_of_git_what_stands_tells_what_comes_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree(repository / ".git")
     assert next_of(repository, capsys) == NOTHING
-    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
+    change(repository / "clusters/two/cluster.yaml", "retention: 62d", "retention: 65d")
     assert next_of(repository, capsys) == RENDER
 
 
