@@ -32,6 +32,7 @@ from generator.checks import (
     load_balancer,
     logs,
     minio_backups,
+    missing_backups,
     mlperf,
     monitoring,
     networks,
@@ -66,7 +67,7 @@ from generator.model.rule import Rule, rules
 MODULES: tuple[ModuleType, ...] = (
     acceptance, backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, copying, data_plane,
     datasets, disks, elsewhere, escrow, exports, exposure, extras, fabric, firewall, frameworks, gpus, kubernetes,
-    lending, links, load_balancer, logs, minio_backups, mlperf, monitoring, networks, nfs, nodes,
+    lending, links, load_balancer, logs, minio_backups, missing_backups, mlperf, monitoring, networks, nfs, nodes,
     objects, own_backups, pools, ports, quotas, retention, samples, scaling, schedules, scratch, secrets,
     server_pools, servers, sharing, site, teams, units, versions, volume_backups, volumes, windows,
 )  # fmt: skip

@@ -1,10 +1,10 @@
-"""Rules about backups of etcd and of Zabbix's database: that there are some, where they go, who can read them."""
+"""Rules about backups of etcd and of Zabbix's database: where they go, who can read them."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from generator.checks.places import entries
-from generator.checks.tiers import ELSEWHERE, OBJECTS, buckets, kept_for, missing_bucket, users
+from generator.checks.tiers import OBJECTS, buckets, kept_for, missing_bucket, users
 from generator.model.backup import EtcdBackup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
@@ -47,33 +47,6 @@ def _targets(cluster: Cluster) -> Iterator[tuple[Own, Path, Bucket]]:
     for one in own(cluster):
         if one.backup.target.in_minio in known:
             yield (one, *known[one.backup.target.in_minio])
-
-
-def _holder(cluster: Cluster) -> tuple[str, Path] | None:
-    """Return what could hold snapshots and dumps, and where the file has it."""
-    if cluster.storage.objects:
-        return "MinIO", OBJECTS
-    return next(((one.name, (*ELSEWHERE, index)) for index, one in enumerate(cluster.storage.elsewhere)), None)
-
-
-@warning("GEN-BKP-020", "snapshots of etcd")
-def etcd_backed_up(cluster: Cluster) -> Iterator[Finding]:
-    """Etcd holds every object of the cluster. Who loses the majority of its members without a snapshot begins anew, and
-    finds no volume again by its claim. Said where a bucket could hold snapshots and `site.escrow` names who may
-    decrypt them.
-
-    Wrong:
-        site: {escrow: {recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]}}
-        # and
-        etcd: {quota: 8Gi}
-    Right:
-        etcd: {quota: 8Gi, backup: {to: {bucket: etcd-backup}}}
-    """
-    holder = _holder(cluster) if cluster.site.escrow.recipients else None
-    if holder and not cluster.kubernetes.etcd.backup:
-        message = f"nothing takes snapshots of etcd, and {holder[0]} could hold them"
-        fix = "add `etcd: {backup: {to: {bucket: ...}}}` to `kubernetes`, with a bucket of its own"
-        yield Finding(at=("kubernetes",), also=holder[1], message=message, fix=fix)
 
 
 @rule("GEN-BKP-021", "snapshots and dumps go to a bucket that exists")
@@ -204,20 +177,3 @@ def held_apart(cluster: Cluster) -> Iterator[Finding]:
                     message = f"the user {user.name} of {others} may reach {one.copies} in bucket {name}"
                     fix = f"take it out here; a user for {name} alone, with `access: backup`, writes them"
                     yield Finding(at=place, also=one.bucket_at, message=message, fix=fix)
-
-
-@warning("GEN-BKP-030", "dumps of Zabbix's database")
-def zabbix_backed_up(cluster: Cluster) -> Iterator[Finding]:
-    """Zabbix's database holds what was measured, who was told, and what people set by hand: gen brings back hosts and
-    templates alone. Said where a bucket could hold dumps.
-
-    Wrong:
-        zabbix: {storage: 100Gi}
-    Right:
-        zabbix: {storage: 100Gi, backup: {to: {bucket: zabbix-backup}}}
-    """
-    zabbix = cluster.monitoring.zabbix
-    if zabbix and not zabbix.backup and (holder := _holder(cluster)):
-        message = f"nothing dumps Zabbix's database, and {holder[0]} could hold dumps"
-        fix = "add `backup: {to: {bucket: ...}}`, with a bucket of its own"
-        yield Finding(at=_ZABBIX[:-1], also=holder[1], message=message, fix=fix)
