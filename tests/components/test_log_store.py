@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from msgspec import structs
-from reference import load
+from reference import load, without_backups
 from storage_schemas import problems
 
 from generator.components import compose
@@ -90,7 +90,7 @@ def test_the_bucket_in_ceph_is_owned_by_the_user_whose_keys_loki_has(serving: Cl
 
 def test_claims_may_name_an_owner_only_where_logs_need_it(ml50: Cluster, serving: Cluster) -> None:
     assert "bucketOwner" not in claim_fields(ml50)
-    without = structs.replace(serving, monitoring=structs.replace(serving.monitoring, logs=None))
+    without = structs.replace(without_backups(serving), monitoring=structs.replace(serving.monitoring, logs=None))
     assert list(claim_fields(without)) == ["maxObjects", "maxSize"]
 
 
