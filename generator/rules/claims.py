@@ -4,20 +4,34 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from generator.build.objects import Built, Object
-from generator.build.pods import pods
+from generator.build.pods import Pod, pods, pods_of
 from generator.components import CATALOGUE
 from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Manifest
 from generator.model.fields import amount, dig, existing, mapping, sequence, spots
 from generator.model.finding import Finding, Path
 from generator.model.quantity import Quantity
-from generator.model.rule import rule
+from generator.model.rule import rule, warning
 from generator.model.teams import Team
 from generator.rules.mentions import Reference
 from generator.rules.providers import UnseenObjects
 
 MANY = "ReadWriteMany"
 """The mode in which several nodes mount one volume and write to it."""
+
+TTL = "ttlSecondsAfterFinished"
+ENDING: dict[tuple[str, str], Path] = {
+    ("batch", "Job"): ("spec",),
+    ("batch", "CronJob"): ("spec", "jobTemplate", "spec"),
+    ("jobset.x-k8s.io", "JobSet"): ("spec",),
+    ("kubeflow.org", "TFJob"): ("spec", "runPolicy"),
+    ("kubeflow.org", "PyTorchJob"): ("spec", "runPolicy"),
+}
+"""Where jobs say how long they are kept that have ended, with their pods: by group and kind. An MPIJob's workers and a
+RayJob's cluster go with its end, and a TrainJob says nothing of it.
+"""
+SHORT = 600
+"""Seconds within which whoever waits for a disk gets it before Kueue takes its place back."""
 
 
 class Claim(NamedTuple):
@@ -97,6 +111,34 @@ def within_quota(built: Built) -> Iterator[Finding]:
             message = f"claims {size}, and the quota of team {team.name} is {most}"
             at = (*one.at, "resources", "requests", "storage")
             yield one.object.finding(message, *at, fix=f"storage: {most} or less, or ask for more quota")
+
+
+@warning("GEN-VOL-004", "a job that has ended gives its pods' claims back")
+def given_back(built: Built) -> Iterator[Finding]:
+    """A pod keeps the claim that is its own (`ephemeral`) until it is deleted, also when it has ended: until somebody
+    deletes the job, it keeps a disk of the node and a part of the quota. The next one gets GPUs, and waits for a disk.
+
+    Wrong:
+        kind: Job
+        spec: {template: {spec: {volumes: [{name: scratch, ephemeral: {...}}]}}}
+    Right:
+        kind: Job
+        spec: {ttlSecondsAfterFinished: 600, template: {spec: {volumes: [{name: scratch, ephemeral: {...}}]}}}
+    """
+    for one in built.objects:
+        at = ENDING.get((one.group, one.kind))
+        if at and not _ends(one, at) and any(_claims_its_own(pod) for pod in pods_of(one, built)):
+            message = "its pods keep claims of their own after they have ended, until somebody deletes it"
+            yield one.finding(message, *existing(one.manifest, (*at, TTL)), fix=f"{TTL}: {SHORT}")
+
+
+def _claims_its_own(pod: Pod) -> bool:
+    return any(dig(each, "ephemeral") is not None for each in sequence(pod.spec.get("volumes")))
+
+
+def _ends(one: Object, at: Path) -> bool:
+    """Tell whether pods of a job that has ended are deleted."""
+    return dig(one.manifest, *at, TTL) is not None or dig(one.manifest, *at, "cleanPodPolicy") == "All"
 
 
 def bound(team: Team, name: str) -> Quantity | None:

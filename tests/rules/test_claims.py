@@ -5,7 +5,7 @@ from manifests import built, manifest, ml50, reached, seen, workload
 from msgspec import structs
 
 from generator.build.objects import Built, Object
-from generator.rules.claims import classed, mountable, within_quota
+from generator.rules.claims import classed, given_back, mountable, within_quota
 
 MANY, ONE = ["ReadWriteMany"], ["ReadWriteOnce"]
 RBD, FILES = "rook-ceph.rbd.csi.ceph.com", "rook-ceph.cephfs.csi.ceph.com"
@@ -101,3 +101,47 @@ def test_a_claim_beyond_the_quota_of_its_team_is_told() -> None:
     elsewhere = manifest("PersistentVolumeClaim", spec=of_team("201Ti")["spec"])
     fine = (of_team("200Ti"), of_team("30Ti", storageClassName="rbd-nvme"), elsewhere)
     assert seen(within_quota, cluster(*fine, default=False)) == []
+
+
+def job(kind: str, api_version: str, way: tuple[str, ...], volume: Any, **spec: Any) -> Any:
+    """Return a job whose pods are at a way below its spec, and have a volume."""
+    container = {"name": "main", "image": "example.org/x:1.0.0"}
+    below: Any = {"template": {"spec": {"containers": [container], "volumes": [{"name": "scratch", **volume}]}}}
+    for key in reversed(way):
+        below = [below] if key == "*" else {key: below}
+    return manifest(kind, api_version, spec={**below, **spec})
+
+
+OWN = {"ephemeral": {"volumeClaimTemplate": {"spec": {"accessModes": ONE}}}}
+ENDED = {"ttlSecondsAfterFinished": 600}
+JOBS: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
+    ("Job", "batch/v1", (), ()),
+    ("CronJob", "batch/v1", ("jobTemplate", "spec"), ("jobTemplate", "spec")),
+    ("JobSet", "jobset.x-k8s.io/v1alpha2", ("replicatedJobs", "*", "template", "spec"), ()),
+    ("TFJob", "kubeflow.org/v1", ("tfReplicaSpecs", "Worker"), ("runPolicy",)),
+]
+
+
+@pytest.mark.parametrize(("kind", "version", "way", "policy"), JOBS)
+def test_what_a_job_s_pods_claim_is_given_back(
+    kind: str, version: str, way: tuple[str, ...], policy: tuple[str, ...]
+) -> None:
+    (problem,) = seen(given_back, built(job(kind, version, way, OWN)))
+    assert "keep claims of their own after they have ended" in problem.message
+    assert problem.fix == "ttlSecondsAfterFinished: 600"
+    assert seen(given_back, built(job(kind, version, way, {"emptyDir": {}}))) == []
+    ended = job(kind, version, way, OWN)
+    at = ended["spec"]
+    for key in policy:
+        at = at.setdefault(key, {})
+    at.update(ENDED)
+    assert seen(given_back, built(ended)) == []
+
+
+def test_pods_that_go_when_their_job_ends_give_it_back() -> None:
+    worker = ("tfReplicaSpecs", "Worker")
+    for policy, findings in (("All", 0), ("Running", 1)):
+        one = job("TFJob", "kubeflow.org/v1", worker, OWN, runPolicy={"cleanPodPolicy": policy})
+        assert len(seen(given_back, built(one))) == findings
+    mpi = job("MPIJob", "kubeflow.org/v2beta1", ("mpiReplicaSpecs", "Worker"), OWN)
+    assert seen(given_back, built(mpi)) == []
