@@ -10,6 +10,7 @@ from generator.components.component import Manifest
 from generator.components.definition import Definition
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
+from generator.workloads import ended
 from generator.workloads.indexed import indexed
 from generator.workloads.mpi import mpi
 from generator.workloads.pipeline import pipeline
@@ -64,7 +65,7 @@ def workload(
     found = place(cluster, checked(wanted))
     if one.operated and found.priority is None:
         raise UsageError(f"team {wanted.team} may use no priority class, and one has to be named on a {one.operated}")
-    notes = (*_borrowed(found, wanted), *(one.serves(found, wanted) if one.serves else _unkept(found)))
+    notes = (*_borrowed(found, wanted), *(one.serves(found, wanted) if one.serves else _of_jobs(found, wanted, one)))
     return Workload(found, one.make(found, wanted), notes)
 
 
@@ -85,6 +86,11 @@ def _borrowed(found: Place, wanted: Wanted) -> Iterator[str]:
             f"{found.borrowed} of {found.device} are borrowed: the job stops when their owner wants them, and goes on "
             "from its last checkpoint"
         )
+
+
+def _of_jobs(found: Place, wanted: Wanted, one: Kind) -> Iterator[str]:
+    yield from _unkept(found)
+    yield from ended.notes(found, wanted, "" if one.stepwise else one.operated or "Job")
 
 
 def _unkept(found: Place) -> Iterator[str]:

@@ -3,9 +3,10 @@
 from generator.components.component import Manifest
 from generator.components.job_pods import variables
 from generator.components.volcano import GANG
+from generator.workloads.ended import kept_seconds, retries
 from generator.workloads.place import Place
 from generator.workloads.pods import PROGRAM, environment, labels, pod, program
-from generator.workloads.storage import claim
+from generator.workloads.storage import claim, scratch_size
 from generator.workloads.wanted import Wanted
 
 PORT = 29400
@@ -61,7 +62,8 @@ def job(place: Place, wanted: Wanted) -> Manifest:
             "parallelism": pods,
             "completions": pods,
             "completionMode": "Indexed",
-            "backoffLimit": RESTARTS * pods,
+            "backoffLimit": retries(place, RESTARTS) * pods,
+            "ttlSecondsAfterFinished": kept_seconds(place, scratch=scratch_size(place) is not None),
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {
                 "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]

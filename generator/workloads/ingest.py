@@ -1,5 +1,7 @@
 """A job on nodes without GPUs that brings data to where a team's other jobs read it."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from generator.components.ceph_cluster.classes import block_class
@@ -13,6 +15,8 @@ from generator.components.static import read_text
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
+from generator.model.storage import CephPool
+from generator.workloads.ended import kept_seconds
 from generator.workloads.models import found
 from generator.workloads.place import OnCpus, Place, cpu_place
 from generator.workloads.pods import PROGRAM, PROGRAMS, labels
@@ -86,7 +90,8 @@ def _job(cluster: Cluster, place: Place, wanted: Ingest) -> Manifest:
         "kind": "Job",
         "metadata": {"name": wanted.name, "namespace": place.team.name, "labels": labels(place)},
         "spec": {
-            "backoffLimit": TRIES,
+            "backoffLimit": _tries(place, wanted),
+            "ttlSecondsAfterFinished": kept_seconds(place, scratch=wanted.scratch is not None),
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {
                 "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
@@ -152,13 +157,31 @@ def _scratch(place: Place, size: Quantity) -> Manifest:
     pools = ceph.block_pools if ceph else ()
     if not pools:
         raise UsageError(f"{place.cluster.name} has no block pool of Ceph for --scratch: leave it out")
-    storage_class = block_class(next((one for one in pools if one.default), pools[0]))
-    for bound in (team.storage, team.storage_classes.get(storage_class)):
-        if bound is not None and size > bound:
-            raise UsageError(f"team {team.name} may claim {bound}: --scratch {size} is more than that")
+    bound = _claimable(place)
+    if bound is not None and size > bound:
+        raise UsageError(f"team {team.name} may claim {bound}: --scratch {size} is more than that")
     spec = {
         "accessModes": ["ReadWriteOnce"],
-        "storageClassName": storage_class,
+        "storageClassName": _scratch_class(pools),
         "resources": {"requests": {"storage": str(size)}},
     }
     return {"ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
+
+
+def _scratch_class(pools: Sequence[CephPool]) -> str:
+    return block_class(next((one for one in pools if one.default), pools[0]))
+
+
+def _claimable(place: Place) -> Quantity | None:
+    """Return the most scratch that the team may claim; None where nothing bounds it."""
+    ceph, team = place.cluster.storage.ceph, place.team
+    named = team.storage_classes.get(_scratch_class(ceph.block_pools)) if ceph and ceph.block_pools else None
+    return min((one for one in (team.storage, named) if one is not None), default=None)
+
+
+def _tries(place: Place, wanted: Ingest) -> int:
+    """Return how often the pod may be made again: one that failed keeps its scratch until the job is gone."""
+    bound = _claimable(place)
+    if wanted.scratch is None or bound is None:
+        return TRIES
+    return min(TRIES, max(0, bound.value // wanted.scratch.value - 1))

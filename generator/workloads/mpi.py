@@ -6,7 +6,7 @@ from generator.components.mpi_operator import KEYS, programs, worker_security
 from generator.workloads.indexed import RESTARTS
 from generator.workloads.place import Place
 from generator.workloads.pods import PROGRAM, environment, helper, labels, pod, program
-from generator.workloads.storage import claim
+from generator.workloads.storage import claim, scratch_size
 from generator.workloads.wanted import Wanted
 
 
@@ -19,7 +19,8 @@ def mpi(place: Place, wanted: Wanted) -> list[Manifest]:
 
 def job(place: Place, wanted: Wanted) -> Manifest:
     """Return the MPIJob. The operator makes the gang of launcher and workers (facts: scheduling 1.8); a launcher that
-    fails is started again, and goes on from the last checkpoint.
+    fails is started again, and goes on from the last checkpoint. No worker is left when it ends, also none that failed,
+    where it would keep its disk: the operator deletes no MPIJob, and by a TTL the launcher alone.
     """
     said = environment(place) | {"NAME": wanted.name, "SSH": KEYS}
     launcher = helper(
@@ -43,7 +44,10 @@ def job(place: Place, wanted: Wanted) -> Manifest:
         "spec": {
             "slotsPerWorker": place.each,
             "sshAuthMountPath": KEYS,
-            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": RESTARTS},
+            "runPolicy": {
+                "cleanPodPolicy": "Running" if scratch_size(place) is None else "All",
+                "backoffLimit": RESTARTS,
+            },
             "mpiReplicaSpecs": {
                 "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": {"spec": launcher}},
                 "Worker": {"replicas": place.pods, "restartPolicy": "Never", "template": {"spec": worker}},

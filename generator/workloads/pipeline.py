@@ -9,13 +9,16 @@ from generator.components.tenants.pods import PIPELINE
 from generator.errors import UsageError
 from generator.model.capacity import flavor_capacity
 from generator.model.quantity import Quantity
+from generator.workloads.ended import kept_seconds
 from generator.workloads.place import GIB, OnCpus, Place, cpu_place
 from generator.workloads.pods import PROGRAM, environment, labels, limits, program, program_mount, program_volume
-from generator.workloads.storage import claim, kept, volumes
+from generator.workloads.storage import claim, kept, scratch_size, volumes
 from generator.workloads.wanted import Wanted
 
 API = "argoproj.io/v1alpha1"
 STEPS = ("ingest", "train", "evaluate")
+STEP = "app.kubernetes.io/component"
+"""The label of a step's pods."""
 CPUS, MEMORY = 2, 8 * GIB
 """Of a step without GPUs."""
 BESIDE_CPU, BESIDE_MEMORY = 1000, GIB
@@ -76,6 +79,7 @@ def template(place: Place, wanted: Wanted) -> Manifest:
         **({"podPriorityClassName": said["priorityClassName"]} if "priorityClassName" in said else {}),
         "securityContext": said["securityContext"],
         "activeDeadlineSeconds": WEEK,
+        **cleaned(place),
         # A volume that one node mounts: the pods of a second run would wait for it with their quota.
         **({"synchronization": {"mutexes": [{"name": wanted.name}]}} if shared and shared.mode[-4:] == "Once" else {}),
         "volumes": [program_volume(wanted), *_shared(place, wanted)[0]],
@@ -87,6 +91,17 @@ def template(place: Place, wanted: Wanted) -> Manifest:
         "metadata": {"name": wanted.name, "namespace": place.team.name},
         "spec": spec,
     }
+
+
+def cleaned(place: Place) -> Manifest:
+    """Return when pods go that have ended, of steps that have scratch: each keeps its disk until then, also one that
+    failed and that the next try stands beside. Others are there as long as the run is.
+    """
+    if scratch_size(place) is None:
+        return {}
+    delay = f"{kept_seconds(place, scratch=True)}s"
+    of_scratch = {"matchLabels": {STEP: "train"}}
+    return {"podGC": {"strategy": "OnPodCompletion", "deleteDelayDuration": delay, "labelSelector": of_scratch}}
 
 
 def order() -> Manifest:
@@ -110,7 +125,13 @@ def step(name: str, place: Place, wanted: Wanted) -> Manifest:
         "securityContext": SECURITY,
         "volumeMounts": [program_mount(), *_shared(place, wanted)[1], *own_mounts],
     }
-    made = {"name": name, **one.where, "retryStrategy": RETRY, "container": container}
+    made = {
+        "name": name,
+        "metadata": {"labels": {STEP: name}},
+        **one.where,
+        "retryStrategy": RETRY,
+        "container": container,
+    }
     return made | ({"volumes": own_volumes} if own_volumes else {})
 
 

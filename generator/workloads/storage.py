@@ -90,14 +90,8 @@ def scratch_claim(place: Place) -> Manifest | None:
     pods with a node to themselves take one: several small ones would wait for a disk. None, too, where all of them are
     more than the team may claim of the class.
     """
-    settings = place.cluster.storage.scratch
-    disks = [machine.disks_for("scratch") for machine in place.machines]
-    if not settings or not all(disks) or not place.whole_nodes:
-        return None
-    smallest = min(disk.size.value for each in disks for disk in each)
-    size = int(smallest * USABLE) // GIB * GIB
-    bound = claimable(place.cluster, place.team).classes.get(settings.storage_class)
-    if bound is not None and place.pods * size > bound.value:
+    settings, size = place.cluster.storage.scratch, scratch_size(place)
+    if settings is None or size is None:
         return None
     spec = {
         "accessModes": ["ReadWriteOnce"],
@@ -105,3 +99,20 @@ def scratch_claim(place: Place) -> Manifest | None:
         "resources": {"requests": {"storage": str(Quantity.of(size, binary=True))}},
     }
     return {"ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
+
+
+def scratch_size(place: Place) -> int | None:
+    """Return the bytes of each pod's volume on its node's own disks; None where it has none."""
+    disks = [machine.disks_for("scratch") for machine in place.machines]
+    if not place.cluster.storage.scratch or not all(disks) or not place.whole_nodes:
+        return None
+    size = int(min(disk.size.value for each in disks for disk in each) * USABLE) // GIB * GIB
+    bound = scratch_bound(place)
+    return None if bound is not None and place.pods * size > bound else size
+
+
+def scratch_bound(place: Place) -> int | None:
+    """Return the bytes of scratch that the team may claim; None where nothing bounds them."""
+    settings = place.cluster.storage.scratch
+    bound = claimable(place.cluster, place.team).classes.get(settings.storage_class) if settings else None
+    return bound.value if bound is not None else None
