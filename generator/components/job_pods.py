@@ -11,6 +11,8 @@ from generator.model.quantity import Quantity
 USER = 1000
 # Programs write below their home, and caches beside their code.
 SECURITY: Manifest = {**UNPRIVILEGED, "readOnlyRootFilesystem": False}
+HOME = {"HOME": "/tmp", "USER": "job"}  # noqa: S108 - the pod's own
+"""Variables for a user who has no entry in most images: caches go by these."""
 SHM_MOUNT: Manifest = {"name": "shm", "mountPath": "/dev/shm"}  # noqa: S108 - the pod's own
 
 

@@ -1,15 +1,12 @@
 """Runtimes of Kubeflow Trainer: how PyTorch and JAX run on this cluster's pools of GPUs."""
 
-from generator.components.common import POOL
 from generator.components.component import Component, Manifest, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.parts import toleration
-from generator.components.queues import common_taints
+from generator.components.job_pods import HOME, SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
 from generator.components.rdma import nccl, offers
 from generator.components.rule_files import read_rules
 from generator.components.trainer import ANCESTOR, CLUSTER_RUNTIME, GROUP, NODE
 from generator.components.trainer import VERSIONS as TRAINER_VERSIONS
-from generator.components.volcano import SCHEDULER
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU
@@ -71,25 +68,26 @@ def runtime(cluster: Cluster, framework: str, pool: str) -> Manifest:
 
 def pod(cluster: Cluster, pool: str) -> Manifest:
     """Return the pod for a node, without an image, which is the TrainJob's to name. Trainer names no scheduler, and a
-    TrainJob cannot (2.2.1: plugins/volcano).
+    TrainJob cannot (2.2.1: plugins/volcano). It runs as any namespace of a team lets it: a pod that Pod Security
+    refused would be missing from a gang that was let in.
     """
     machines = cluster.in_pools(pool)
     asked = node_share(cluster, machines)
     memory = Quantity.parse(asked["memory"]).value
     return {
-        "schedulerName": SCHEDULER,
+        **placement(None),
         "restartPolicy": "Never",
-        "nodeSelector": {POOL: pool},
-        "tolerations": [toleration(taint) for taint in common_taints(cluster, pool)],
+        **on_pool(cluster, pool),
         "containers": [
             {
                 "name": NODE,
-                "env": [{"name": name, "value": value} for name, value in environment(cluster, machines).items()],
+                "env": variables(environment(cluster, machines) | HOME),
                 "resources": {"requests": asked, "limits": asked},
-                "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108
+                "securityContext": SECURITY,
+                "volumeMounts": [SHM_MOUNT],
             }
         ],
-        "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": gibibytes(memory // 8)}}],
+        "volumes": [shared_memory(memory // 8 // GIB * GIB)],
     }
 
 
@@ -135,7 +133,8 @@ DEFINITION = Definition(
     changes=lambda: read_rules("training_runtimes_changes.yaml"),
     shown_by=Evidence(objects=(Shown(GROUP, "clustertrainingruntimes"),)),
     notes="`torch-<pool>` and `jax-<pool>`, for each pool of whole GPUs with a quota: Volcano as the scheduler, one "
-    "gang, the pool's taints, all GPUs of a node, InfiniBand where there is some, and shared memory. A TrainJob names "
-    "its image and the number of nodes. What it says as `resourcesPerNode` takes the place of all that the runtime "
-    "asks for, InfiniBand as well.",
+    "gang, the pool's taints, all GPUs of a node, InfiniBand where there is some, and shared memory. Pods run as user "
+    "1000 without any capability, as a namespace with Pod Security `restricted` wants it. A TrainJob names its image "
+    "and the number of nodes. What it says as `resourcesPerNode` takes the place of all that the runtime asks for, "
+    "InfiniBand as well.",
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from generator.components.common import POOL
 from generator.components.component import Manifest
-from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
+from generator.components.job_pods import HOME, SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
 from generator.components.kueue import PRIORITY, QUEUE
 from generator.components.rdma import nccl
 from generator.model.capacity import flavor_capacity
@@ -101,8 +101,6 @@ def environment(place: Place) -> dict[str, str]:
         **nccl(place.hcas, reached=bool(place.rdma)),
         "CHECKPOINTS": checkpoint_folder(place),
         "SCRATCH": "/scratch",
-        # The user has no entry in most images: caches go by these.
-        "HOME": "/tmp",  # noqa: S108 - the pod's own
-        "USER": "job",
+        **HOME,
         "PYTHONUNBUFFERED": "1",
     }

@@ -4,19 +4,23 @@ from pathlib import Path
 
 import pytest
 import yaml
+from manifests import built
 from msgspec import structs
 from reference import load
 from test_scheduling_objects import closed, exists, paths, problems
 
+from generator.build.pods import pods
 from generator.components import CATALOGUE, JOBS, compose
 from generator.components.component import Component, Manifest
 from generator.components.queues import nominal
 from generator.components.tenants import tenants
+from generator.components.trainer import GROUP
 from generator.components.training_runtimes import training_runtimes
 from generator.model.cluster import Cluster
 from generator.model.frameworks import Framework
 from generator.model.nodes import Machine
 from generator.model.quantity import Quantity
+from generator.rules.security import baseline, restricted
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 CHARTS = {
@@ -161,6 +165,26 @@ def test_all_pods_of_a_trainjob_are_one_gang_that_volcano_places(ml50: Cluster) 
         assert pod(manifest)["schedulerName"] == "volcano"
         # A step that waits for another would wait for the gang, which waits for it.
         assert "dependsOn" not in str(manifest)
+
+
+def test_a_team_that_may_do_the_least_runs_its_jobs(ml50: Cluster) -> None:
+    """Trainer makes the pods once Kueue has let the job in: one that Pod Security refused would hold its quota."""
+    levels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vision", "labels": levels}}
+    for name, runtime in runtimes(ml50).items():
+        trainer = {"image": "registry.example.org/train:1", "numNodes": 2}
+        job: Manifest = {
+            "apiVersion": f"{GROUP}/v1alpha1",
+            "kind": "TrainJob",
+            "metadata": {"name": "x", "namespace": "vision"},
+        }
+        job["spec"] = {"runtimeRef": {"name": name}, "trainer": trainer}
+        whole = built(space, runtime, job, cluster=ml50)
+        assert [one.maker.kind for one in pods(whole) if one.namespace == "vision"] == ["TrainJob"]
+        assert [one.message for rule in (baseline, restricted) for one in rule.findings(whole)] == []
+        # Its image may have no such user, whose home and caches go where anybody may write.
+        said = {one["name"]: one["value"] for one in pod(runtime)["containers"][0]["env"]}
+        assert (said["HOME"], said["USER"]) == ("/tmp", "job")
 
 
 def test_a_pod_of_a_runtime_may_have_its_node(ml50: Cluster) -> None:
