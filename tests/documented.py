@@ -14,7 +14,19 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def of_teams() -> dict[str, dict[str, Any]]:
-    """Return the manifests that teams are told to write."""
-    return dict(
-        zip(("a gang", "without GPUs", "a service"), map(yaml.safe_load, blocks("teams.md", "yaml")), strict=True)
-    )
+    """Return the manifests that teams are told to write, of kinds of Kubernetes' own."""
+    names = ("a gang", "without GPUs", "a service")
+    return dict(zip(names, (one for one in _of_teams() if not _operated(one)), strict=True))
+
+
+def of_operators() -> dict[str, dict[str, Any]]:
+    """Return those of kinds that an operator runs, by their kinds."""
+    return {one["kind"]: one for one in _of_teams() if _operated(one)}
+
+
+def _of_teams() -> list[dict[str, Any]]:
+    return [yaml.safe_load(block) for block in blocks("teams.md", "yaml")]
+
+
+def _operated(manifest: dict[str, Any]) -> bool:
+    return "." in manifest["apiVersion"].partition("/")[0]

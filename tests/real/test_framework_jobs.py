@@ -4,6 +4,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from documented import of_operators
 from test_admission import ALICE, OTHER_TEAMS, QUEUE, TEAM, account, bind
 
 from generator.components import JOBS
@@ -185,6 +186,13 @@ LET_IN = {"kueue.x-k8s.io/podset": "w"}
 def test_a_right_job_is_taken(team: "ApiServer", manifest: Object, by: "Identity") -> None:
     assert team.create(manifest, by=by) == (201, "")
     assert by != ALICE or [*DEMANDING[manifest["kind"]].broken(manifest)] == []
+
+
+@pytest.mark.parametrize("kind", of_operators())
+def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", kind: str) -> None:
+    manifest = of_operators()[kind]
+    manifest["metadata"]["namespace"] = TEAM
+    assert team.create(manifest, by=ALICE) == (201, "")
 
 
 NO_GANG, TWO_JOBS = "without it a part of them starts", "the pods of two Jobs do not start together"

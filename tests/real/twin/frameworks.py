@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from documented import of_operators
 from loopback import Asked, Reply
 from msgspec import structs
 
@@ -13,7 +14,7 @@ from generator.model.cluster import Cluster
 from generator.model.teams import Quota
 from generator.workloads import workload
 from generator.workloads.wanted import Wanted
-from twin.team import GANG, PATIENCE, PRIORITY, QUEUE, Member, end_pod, job
+from twin.team import GANG, PATIENCE, PRIORITY, QUEUE, Member, end_pod
 
 Object = dict[str, Any]
 TRAINING = "gpu-training"
@@ -42,12 +43,6 @@ def on_twin(value: Any) -> Any:
     return {key: on_twin(one) for key, one in value.items()}
 
 
-def template() -> Object:
-    """Return pods of a node each, as the documentation has them."""
-    made: Object = job("any")["spec"]["template"]
-    return made
-
-
 def labels(priority: str) -> Object:
     return {QUEUE: "default", PRIORITY: priority}
 
@@ -63,29 +58,36 @@ def written(kind: str) -> Callable[[Cluster, str, int, str], list[Object]]:
     return make
 
 
-def job_set(_cluster: Cluster, name: str, nodes: int, priority: str) -> list[Object]:
-    one = job(name, nodes)
-    inner = {"metadata": {"annotations": {GANG: str(nodes)}}, "spec": one["spec"]}
-    spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": inner}]}
-    return [made("jobset.x-k8s.io/v1alpha2", "JobSet", name, priority, spec)]
+def documented(kind: str) -> Callable[[Cluster, str, int, str], list[Object]]:
+    """Return what makes a job of a kind as the documentation has it, with as many pods."""
+
+    def make(_cluster: Cluster, name: str, nodes: int, priority: str) -> list[Object]:
+        manifest = of_operators()[kind]
+        manifest["metadata"] = {"name": name, "labels": labels(priority)}
+        SIZES[kind](manifest["spec"], nodes)
+        return [manifest]
+
+    return make
 
 
-def train_job(_cluster: Cluster, name: str, nodes: int, priority: str) -> list[Object]:
-    spec = {"runtimeRef": {"name": f"torch-{TRAINING}"}, "trainer": {"image": IMAGE, "numNodes": nodes}}
-    return [made("trainer.kubeflow.org/v1alpha1", "TrainJob", name, priority, spec)]
+def job_set(spec: Object, nodes: int) -> None:
+    """Give a JobSet so many nodes."""
+    (workers,) = spec["replicatedJobs"]
+    workers["template"]["metadata"]["annotations"][GANG] = str(nodes)
+    workers["template"]["spec"] |= {"parallelism": nodes, "completions": nodes}
 
 
-def tf_job(_cluster: Cluster, name: str, nodes: int, priority: str) -> list[Object]:
-    pods = template()
-    pods["spec"]["containers"][0]["name"] = "tensorflow"
-    worker = {"replicas": nodes, "restartPolicy": "Never", "template": pods}
-    spec = {"runPolicy": {"cleanPodPolicy": "Running"}, "tfReplicaSpecs": {"Worker": worker}}
-    return [made("kubeflow.org/v1", "TFJob", name, priority, spec)]
+def train_job(spec: Object, nodes: int) -> None:
+    """Give a TrainJob so many nodes."""
+    spec["trainer"]["numNodes"] = nodes
 
 
-def made(api_version: str, kind: str, name: str, priority: str, spec: Object) -> Object:
-    metadata = {"name": name, "labels": labels(priority)}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+def tf_job(spec: Object, nodes: int) -> None:
+    """Give a TFJob so many nodes."""
+    spec["tfReplicaSpecs"]["Worker"]["replicas"] = nodes
+
+
+SIZES = {"JobSet": job_set, "TrainJob": train_job, "TFJob": tf_job}
 
 
 class Framework(NamedTuple):
@@ -98,10 +100,10 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS = {
-    "JobSet": Framework(job_set),
+    "JobSet": Framework(documented("JobSet")),
     "MPIJob": Framework(written("mpi"), beside=1),
-    "TrainJob": Framework(train_job),
-    "TFJob": Framework(tf_job),
+    "TrainJob": Framework(documented("TrainJob")),
+    "TFJob": Framework(documented("TFJob")),
     "RayJob": Framework(written("ray"), beside=1),
     "pytorch": Framework(written("pytorch")),
     "tensorflow": Framework(written("tensorflow")),
