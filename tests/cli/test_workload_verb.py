@@ -83,15 +83,6 @@ def test_a_cluster_file_that_is_wrong_is_mended_first(capsys: pytest.CaptureFixt
     assert ("GEN-TEAM-002" in told.out, "mend them first" in told.err, "kind: Job" in told.out) == (True, True, False)
 
 
-def test_gen_s_own_rules_find_nothing_in_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for kind in ("pytorch", "tensorflow", "jax"):
-        named = ["--image", "registry.example.org/train:1", "--output", str(tmp_path / f"{kind}.yaml")]
-        assert run([*NEW, kind, f"bert-{kind}", "--gpus", "16", "--team", "vision", *named]) == 0
-    capsys.readouterr()
-    assert run(["check", "-C", str(ROOT), "--rendered", str(tmp_path), "--cluster", "ml50"]) == 0
-    assert "12 objects, 0 errors, 0 warnings" in capsys.readouterr().out
-
-
 ASR = ["triton", "asr", "--team", "search", "--cluster", "gpu-serving", "--pool", "l4", "--gpus", "1"]
 CLAIMED = ["--models", "pvc://repository/asr", "--image", "registry.example.org/search/triton:26.07"]
 

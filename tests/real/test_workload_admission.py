@@ -29,7 +29,9 @@ pytestmark = pytest.mark.real
 Object = dict[str, Any]
 JOB_CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
 STRICT = "workload-restricted"
-ASKED = [("vision", 16), ("vision", 2), ("serving", 24), ("mlperf", 2), ("mlperf", 1)]
+ASKED = [
+    ("vision", 16), ("vision", 2), ("serving", 24), ("mlperf", 2), ("mlperf", 1), ("speech", 16), ("robotics", 2)
+]  # fmt: skip
 
 OPERATORS = [
     Definition(name=name, tier=Tier.SCHEDULING, jobs=(JobKind(group="", kind=name, framework=name),))
@@ -76,7 +78,8 @@ def job(cluster: Cluster, team: str, gpus: int, kind: str) -> Object:
 
 @pytest.fixture
 def cluster(team: str, ml50: Cluster, a30: Cluster) -> Cluster:
-    return a30 if team == "mlperf" else ml50
+    whole = (one for one in (ml50, a30, load("gpu-serving")) if team in {each.name for each in one.teams})
+    return next(whole)
 
 
 @each
