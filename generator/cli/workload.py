@@ -24,6 +24,7 @@ from generator.spec.near import suggest, there_are
 from generator.workloads import KINDS, workload
 from generator.workloads.ingest import NOTE, Ingest, ingest
 from generator.workloads.server import Server, server
+from generator.workloads.triton import SCALES
 from generator.workloads.wanted import Serving, Wanted
 
 _SMALLEST = 2**20
@@ -63,6 +64,11 @@ def command() -> None:
     metavar="MIN..MAX",
     help="Of a service: a range that follows the load, or a number. Must be given for triton.",
 )
+@click.option(
+    "--scale-on",
+    type=click.Choice([*SCALES]),
+    help="What a range follows: requests that wait, or use of GPUs. Default: queue.",
+)
 @click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
 @click.option("--ca", metavar="CONFIGMAP", help="Its ca.crt is trusted for the bucket. Default: what the image trusts.")
 @click.option("--host", metavar="HOST", help="Of a service: the team's host that leads to it. Default: none.")
@@ -82,6 +88,7 @@ def new(  # noqa: PLR0913 - the verb's options
     checkpoints: str | None,
     models: str | None,
     replicas: str | None,
+    scale_on: str | None,
     credentials: str | None,
     ca: str | None,
     host: str | None,
@@ -93,7 +100,7 @@ def new(  # noqa: PLR0913 - the verb's options
     program of your own takes its place. Refused is what the team's quota, its classes or the nodes can never give.
     """
     given: dict[str, Any] = {} if checkpoints is None else {"checkpoints": _size("--checkpoints", checkpoints)}
-    given["serving"] = _serving(models, replicas, credentials=credentials, ca=ca, host=host)
+    given["serving"] = _serving(models, replicas, scale_on=scale_on, credentials=credentials, ca=ca, host=host)
     wanted = Wanted(name=name, team=team, gpus=gpus, image=image, pool=pool, device=device, priority=priority, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
@@ -226,14 +233,16 @@ def _size(option: str, text: str) -> Quantity:
 
 
 def _serving(
-    models: str | None, replicas: str | None, *, credentials: str | None, ca: str | None, host: str | None
+    models: str | None,
+    replicas: str | None,
+    **given: str | None,
 ) -> Serving | None:
-    if all(one is None for one in (models, replicas, credentials, ca, host)):
+    if all(one is None for one in (models, replicas, *given.values())):
         return None
     if models is None or replicas is None:
         raise UsageError("--models and --replicas go together")
     least, most = _range(replicas)
-    return Serving(models=models, least=least, most=most, credentials=credentials, ca=ca, host=host)
+    return Serving(models=models, least=least, most=most, **given)
 
 
 def _range(replicas: str) -> tuple[int, int]:

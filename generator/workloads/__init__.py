@@ -59,7 +59,7 @@ def workload(
     """Write a job of one of `KINDS`. Raises UsageError where the cluster could never run it."""
     one = KINDS[kind]
     if wanted.serving and not one.serves:
-        raise UsageError(f"{kind} is a job: leave --models, --replicas and --credentials out")
+        raise UsageError(f"{kind} is a job: leave --models, --replicas, --scale-on and --credentials out")
     if one.operated:
         _operator(cluster, one.operated, catalogue)
     found = place(cluster, checked(wanted))

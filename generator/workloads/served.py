@@ -21,7 +21,8 @@ PERIOD = 10
 
 class Served(Struct, frozen=True, kw_only=True):
     """A service by its name: `app` is what serves, `ports` those of its pods by their names, one of them `http`. There
-    are from `least` to `most` replicas; `host` is the team's by which it is reached from outside, None where it is not.
+    are from `least` to `most` replicas; `host` is the team's by which it is reached from outside, None where it is not,
+    and `paths` is what is reached there, as routes match it: all where it is empty.
     """
 
     place: Place
@@ -31,6 +32,7 @@ class Served(Struct, frozen=True, kw_only=True):
     least: int
     most: int
     host: str | None = None
+    paths: tuple[Manifest, ...] = ()
 
     @property
     def names(self) -> dict[str, str]:
@@ -83,6 +85,7 @@ def service(one: Served) -> Manifest:
 def route(one: Served, host: str) -> Manifest:
     """Return what leads a host of the team to it, by HTTP. Raises UsageError for a host that is not the team's."""
     team = one.place.team
+    matches = {"matches": [{"path": path} for path in one.paths]} if one.paths else {}
     if host not in team.hosts:
         there = f"it has {', '.join(team.hosts)}" if team.hosts else "it has none"
         raise UsageError(f"--host {host} is not a host of team {team.name} in the cluster file: {there}")
@@ -93,7 +96,7 @@ def route(one: Served, host: str) -> Manifest:
         "spec": {
             "parentRefs": [{"name": GATEWAY, "namespace": NAMESPACE}],
             "hostnames": [host],
-            "rules": [{"backendRefs": [{"name": one.name, "port": one.ports["http"]}]}],
+            "rules": [{**matches, "backendRefs": [{"name": one.name, "port": one.ports["http"]}]}],
         },
     }
 

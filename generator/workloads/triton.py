@@ -6,7 +6,7 @@ from generator.components import CATALOGUE, metrics
 from generator.components.component import Manifest
 from generator.components.job_pods import SECURITY, on_pool, placement, variables
 from generator.components.kube_prometheus_stack.team_services import SCRAPED
-from generator.components.prometheus_adapter import GROUP, QUEUE_SECONDS
+from generator.components.prometheus_adapter import GPU_USE, GROUP, QUEUE_SECONDS, PodMetric
 from generator.errors import UsageError
 from generator.model.quantity import Quantity
 from generator.workloads.models import Models, models
@@ -20,8 +20,23 @@ PORTS = {"http": 8000, "grpc": 8001, "metrics": 8002}
 EXIT = 45
 """Seconds for the requests that a pod has when nobody sends it more: with `DRAIN` less than its time to end, a minute.
 """
-WAIT = "50m"
-"""Of a second: how long a request may wait in the mean before there is another replica."""
+SCALES: dict[str, tuple[PodMetric, str]] = {"queue": (QUEUE_SECONDS, "50m"), "gpu": (GPU_USE, "700m")}
+"""By what replicas follow the load, the first where nobody says it: a metric, and the mean of all replicas above which
+there is another one. 50 ms that a request waits; 70 percent of the time that a GPU computes.
+"""
+_MODEL = "[A-Za-z0-9_][A-Za-z0-9_.-]*"
+"""A model's name as it stands in a path. Neither `..` nor `%2F` is one, by which a path could lead elsewhere."""
+PATHS: tuple[Manifest, ...] = (
+    {"type": "Exact", "value": "/v2/health/live"},
+    {"type": "Exact", "value": "/v2/health/ready"},
+    {
+        "type": "RegularExpression",
+        "value": f"/v2/models/{_MODEL}(/versions/[0-9]+)?/(infer|generate|generate_stream|ready)",
+    },
+)
+"""What is reached from outside: whether it answers, and inference. At the same port, and for anybody, Triton has its
+log, traces, shared memory, its repository, and what `/v2/models/stats` tells of all models (`http_server.cc`).
+"""
 
 
 def triton(place: Place, wanted: Wanted) -> list[Manifest]:
@@ -37,8 +52,10 @@ def triton(place: Place, wanted: Wanted) -> list[Manifest]:
         least=serving.least,
         most=serving.most,
         host=serving.host,
+        paths=PATHS,
     )
-    metric = {"metric": {"name": QUEUE_SECONDS.name}, "target": {"type": "AverageValue", "averageValue": WAIT}}
+    followed, most = SCALES[_scale(serving)]
+    metric = {"metric": {"name": followed.name}, "target": {"type": "AverageValue", "averageValue": most}}
     scraped = SCRAPED if place.cluster.monitoring.prometheus else {}
     return served(one, pod(place, wanted, serving), {"type": "Pods", "pods": metric}, scraped)
 
@@ -61,19 +78,38 @@ def _asked(wanted: Wanted) -> Serving:
     return wanted.serving
 
 
+def _scale(serving: Serving) -> str:
+    return serving.scale_on or next(iter(SCALES))
+
+
 def _serving(place: Place, wanted: Wanted) -> Serving:
     serving = _asked(wanted)
     if place.pods > 1:
         raise UsageError(f"a replica is one pod, and a node of pool {place.pool} has fewer than {wanted.gpus} GPUs")
-    there = metrics(place.cluster)
-    names = there.get(GROUP)
-    if serving.scaled and (GROUP not in there or (names is not None and QUEUE_SECONDS.name not in names)):
-        reasons = [f"component {one.name}: {one.absence}" for one in CATALOGUE.values() if one.metrics(place.cluster)]
+    if serving.scaled:
+        _followed(place, serving)
+    elif serving.scale_on:
         raise UsageError(
-            f"nothing on {place.cluster.name} serves {QUEUE_SECONDS.name}, by which the number of replicas follows the "
-            f"load ({'; '.join(reasons)}); take a fixed number, as in --replicas {serving.most}"
+            f"--scale-on {serving.scale_on}: {serving.most} replicas follow nothing; give a range, as 1..4"
         )
     return serving
+
+
+def _followed(place: Place, serving: Serving) -> None:
+    """Refuse a range by what nothing tells on the cluster, or tells of one pod alone."""
+    there, (metric, _) = metrics(place.cluster), SCALES[_scale(serving)]
+    names = there.get(GROUP)
+    if GROUP not in there or (names is not None and metric.name not in names):
+        reasons = [f"component {one.name}: {one.absence}" for one in CATALOGUE.values() if one.metrics(place.cluster)]
+        raise UsageError(
+            f"nothing on {place.cluster.name} serves {metric.name}, by which the number of replicas follows the "
+            f"load ({'; '.join(reasons)}); take a fixed number, as in --replicas {serving.most}"
+        )
+    if metric == GPU_USE and any(gpu and gpu.time_slices for gpu in (one.hardware.gpu for one in place.machines)):
+        raise UsageError(
+            f"--scale-on gpu: pods take turns on the GPUs of pool {place.pool}, and what a GPU does is told of one of "
+            "them alone; take --scale-on queue"
+        )
 
 
 def pod(place: Place, wanted: Wanted, serving: Serving) -> Manifest:
@@ -101,7 +137,13 @@ def container(place: Place, wanted: Wanted, found: Models) -> Manifest:
         "name": "triton",
         "image": wanted.image,
         # The image's own entry point makes newer CUDA fit older drivers first.
-        "args": ["tritonserver", f"--model-repository={found.repository}", f"--exit-timeout-secs={EXIT}"],
+        "args": [
+            "tritonserver",
+            f"--model-repository={found.repository}",
+            # Ready is who has loaded all models, and made the requests of their `model_warmup`.
+            "--strict-readiness=true",
+            f"--exit-timeout-secs={EXIT}",
+        ],
         "env": [*variables(home), *found.env],
         "ports": [{"name": name, "containerPort": port} for name, port in PORTS.items()],
         "resources": {"limits": limits(place)},

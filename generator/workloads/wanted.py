@@ -17,7 +17,8 @@ class Serving(Struct, frozen=True, kw_only=True):
     """A service: how many replicas there are at least and at most; `models` is where its models lie
     (`s3://BUCKET/PATH`, `pvc://CLAIM/PATH`), `credentials` the Secret with the keys of the bucket, None for the team's,
     `ca` the ConfigMap with the certificate that signed the store's, as `ca.crt`. `host` is the one of the team's by
-    which it is reached from outside, None where it is not.
+    which it is reached from outside, None where it is not. `scale_on` is what says how many replicas there are, one of
+    `SCALES` of what serves; None its first.
     """
 
     models: str
@@ -26,6 +27,7 @@ class Serving(Struct, frozen=True, kw_only=True):
     credentials: str | None = None
     ca: str | None = None
     host: str | None = None
+    scale_on: str | None = None
 
     @property
     def scaled(self) -> bool:

@@ -1,5 +1,6 @@
 """Triton for a team: what its manifests say on the reference clusters, and what is refused."""
 
+import re
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ def made(
     credentials: str | None = "keys",
     **more: Any,
 ) -> Workload:
-    given = {key: more.pop(key, None) for key in ("ca", "host")}
+    given = {key: more.pop(key, None) for key in ("ca", "host", "scale_on")}
     serving = Serving(models=models, least=least, most=most, credentials=credentials, **given)
     asked: dict[str, Any] = {"team": "search", "pool": "l4", "gpus": 1} | more
     return workload(cluster, "triton", Wanted(name="asr", image="example.org/triton:26.07", serving=serving, **asked))
@@ -91,6 +92,34 @@ def test_a_host_of_the_team_leads_to_it(cluster: Cluster) -> None:
     told = [f.message for rule in (by_own_hosts, by_the_gateway, to_own_services) for f in rule.findings(whole)]
     assert told == []
     assert not [each for each in made(cluster).manifests if each["kind"] == "HTTPRoute"]
+
+
+REACHED = """
+/v2/health/live /v2/health/ready /v2/models/asr/ready /v2/models/asr/infer /v2/models/asr/generate
+/v2/models/asr_2.5-large/versions/12/infer /v2/models/llm/generate_stream /v2/models/asr/versions/3/ready
+"""
+CLOSED = """
+/ /v2 /v2/ /v2/logging /v2/trace/setting /v2/models/asr/trace/setting /v2/models/asr/versions/1/trace/setting
+/v2/systemsharedmemory/status /v2/systemsharedmemory/region/x/register /v2/cudasharedmemory/region/x/register
+/v2/repository/index /v2/repository/models/asr/unload /v2/models/asr/config /v2/models/asr/stats /v2/models/stats
+/v2/models/../logging /v2/models/asr/../../logging /v2/models/asr%2Ftrace%2Fsetting /v2/models/..%2Frepository%2Findex
+/v2/models/asr/infer/../trace/setting /x/v2/models/asr/infer /metrics
+"""
+
+
+def test_from_outside_inference_is_reached_and_nothing_that_changes_the_server(cluster: Cluster) -> None:
+    """Triton asks nobody who he is, and has all of it at one port."""
+    (rule,) = of_kind(made(cluster, host="search.apps.serving.example.org"), "HTTPRoute")["spec"]["rules"]
+    exact = {one["path"]["value"] for one in rule["matches"] if one["path"]["type"] == "Exact"}
+    # As Envoy matches them: the whole path, without what is asked behind it.
+    patterns = [one["path"]["value"] for one in rule["matches"] if one["path"]["type"] == "RegularExpression"]
+
+    def reached(path: str) -> bool:
+        return path in exact or any(re.fullmatch(pattern, path) for pattern in patterns)
+
+    assert len(exact) + len(patterns) == len(rule["matches"])
+    assert [path for path in REACHED.split() if not reached(path)] == []
+    assert [path for path in CLOSED.split() if reached(path)] == []
 
 
 def test_a_host_of_others_is_refused(cluster: Cluster) -> None:
@@ -154,6 +183,7 @@ def test_models_have_as_long_to_load_as_kueue_gives_a_job(cluster: Cluster) -> N
     probe = container(made(cluster))["startupProbe"]
     assert probe["httpGet"]["path"] == "/v2/health/ready"
     assert probe["periodSeconds"] * probe["failureThreshold"] == cluster.scheduling.start_minutes * 60
+    assert "--strict-readiness=true" in container(made(cluster))["args"], "all models, with what warms them up"
     assert container(made(cluster))["livenessProbe"]["httpGet"]["path"] == "/v2/health/live"
 
 
@@ -171,6 +201,19 @@ def test_its_number_follows_what_the_cluster_serves(cluster: Cluster) -> None:
     (metric,) = spec["metrics"]
     assert metric["pods"]["metric"] == {"name": "triton_queue_seconds"}
     assert "replicas" not in of_kind(one, "Deployment")["spec"], "the autoscaler's, which an apply would set back"
+
+
+def test_its_number_may_follow_the_use_of_gpus(cluster: Cluster) -> None:
+    """Of whole ones, and of instances; where pods take turns the exporter names one of them."""
+    ways: list[dict[str, Any]] = [{}, {"team": "assistant", "pool": "a100-slices"}]
+    for asked in ways:
+        (metric,) = of_kind(made(cluster, scale_on="gpu", **asked), "HorizontalPodAutoscaler")["spec"]["metrics"]
+        target = {"type": "AverageValue", "averageValue": "700m"}
+        assert metric == {"type": "Pods", "pods": {"metric": {"name": "gpu_engine_active"}, "target": target}}
+    waiting = of_kind(made(cluster, scale_on="queue"), "HorizontalPodAutoscaler")
+    assert waiting == of_kind(made(cluster), "HorizontalPodAutoscaler")
+    assert "take turns on the GPUs of pool t4" in refused(cluster, scale_on="gpu", pool="t4")
+    assert "4 replicas follow nothing" in refused(cluster, least=4, most=4, scale_on="gpu")
 
 
 def test_a_fixed_number_needs_no_autoscaler(ml50: Cluster) -> None:
@@ -290,6 +333,8 @@ def test_without_a_metric_a_range_is_refused(ml50: Cluster, cluster: Cluster) ->
     assert "nothing on ml50 serves triton_queue_seconds" in told
     assert "there is no monitoring.prometheus" in told
     assert told.endswith("--replicas 4")
+    told = refused(ml50, team="serving", pool=None, models="pvc://x", scale_on="gpu")
+    assert "nothing on ml50 serves gpu_engine_active" in told
     theirs = structs.replace(cluster, components={"prometheus-adapter": ComponentSettings(managed=False)})
     assert of_kind(made(theirs), "HorizontalPodAutoscaler"), "what others set up may serve it"
 
