@@ -14,6 +14,8 @@ from generator.components.cilium import ROUTING_CRDS
 from generator.components.common import OIDC_PREFIX
 from generator.components.exposure import exposure
 from generator.components.tenants import tenants
+from generator.workloads import workload
+from generator.workloads.wanted import Serving, Wanted
 
 if TYPE_CHECKING:
     from apiserver import ApiServer, Identity
@@ -82,6 +84,14 @@ def mirror(**more: str) -> list[Object]:
     return [{"type": "RequestMirror", "requestMirror": {"backendRef": SERVICE | more}}]
 
 
+def written() -> Object:
+    """Return the route that gen writes for a Triton of the team."""
+    serving = Serving(models="pvc://models", least=1, most=1, host=HOST)
+    wanted = Wanted(name="asr", team=TEAM, pool="l4", gpus=1, image="example.org/triton:26.07", serving=serving)
+    (route,) = (one for one in workload(load("gpu-serving"), "triton", wanted).manifests if one["kind"] == "HTTPRoute")
+    return route
+
+
 REDIRECT = [{"type": "RequestRedirect", "requestRedirect": {"hostname": "elsewhere.example.org"}}]
 OPEN = {
     "a host of its own": route(),
@@ -90,6 +100,7 @@ OPEN = {
     "its own namespace, said": route(rules=rules(SERVICE | {"namespace": TEAM})),
     "one listener": route(parentRefs=[GATEWAY | {"sectionName": HOST}]),
     "a copy to a Service of its own": route(rules=rules(SERVICE, filters=mirror())),
+    "Triton's, as gen writes it": written(),
     "no Service yet": route(rules=[{"filters": REDIRECT}]),
 }
 

@@ -153,5 +153,42 @@ def test_without_its_metric_it_stays_as_large_as_it_is(waits: "Fed", search: "Me
     assert search.running() == 2
 
 
+BESIDE = {"labelSelector": {"matchLabels": {"app.kubernetes.io/instance": "asr"}}}
+HOSTS = {"topologyKey": "kubernetes.io/hostname", **BESIDE}
+SPREADS: dict[str, dict[str, Any]] = {
+    "as it is written": {},
+    "wished for": {
+        "affinity": {
+            "podAntiAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": HOSTS}]
+            }
+        },
+        "topologySpreadConstraints": [{"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", **HOSTS}],
+    },
+    "demanded": {"topologySpreadConstraints": [{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **HOSTS}]},
+}
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_kueue_chooses_the_node_of_replicas_whatever_they_say_of_each_other(search: "Member", spread: str) -> None:
+    """The fullest that has room: what is wished for changes nothing, and what is demanded keeps one of them waiting."""
+    from reference import load
+    from twin.team import eventually, most
+
+    asked = Serving(models="s3://models/asr", least=2, most=2, credentials="keys")
+    wanted = Wanted(name="asr", team="search", pool="l4", gpus=1, image="example.org/triton:26.07", serving=asked)
+    manifests = workload(load("gpu-serving"), "triton", wanted).manifests
+    for manifest in manifests:
+        if manifest["kind"] == "Deployment":
+            manifest["spec"]["template"]["spec"] |= SPREADS[spread]
+    made(search, manifests)
+    run = 1 if spread == "demanded" else 2
+    eventually("both are let in", lambda: [_admitted(one) for one in search.workloads()] == [True, True], PATIENCE)
+    eventually("what can run does", lambda: search.running() == run, PATIENCE)
+    assert most(search.running, 20) == run
+    assert len(search.nodes()) == 1
+
+
 def _admitted(one: dict[str, Any]) -> bool:
-    return any(each["type"] == "Admitted" and each["status"] == "True" for each in one["status"]["conditions"])
+    conditions = one.get("status", {}).get("conditions", [])
+    return any(each["type"] == "Admitted" and each["status"] == "True" for each in conditions)

@@ -1,5 +1,8 @@
 """The API server, with the rules of teams, takes what `gen workload new` writes."""
 
+import re
+import shutil
+import subprocess
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from generator.components.definition import Definition
 from generator.components.jobs import JobKind
 from generator.components.queues import queues
 from generator.components.tenants import tenants
+from generator.layout.emit import emit
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.workloads import KINDS, workload
@@ -87,6 +91,39 @@ def cluster(team: str, ml50: Cluster, a30: Cluster) -> Cluster:
 def test_a_member_may_create_all_of_it(server: "ApiServer", cluster: Cluster, team: str, gpus: int, kind: str) -> None:
     for manifest in manifests(cluster, team, gpus, kind):
         assert server.create(manifest, by=member(team)) == (201, ""), manifest["kind"]
+
+
+def test_what_gen_says_runs_a_job_again_and_keeps_its_checkpoints(server: "ApiServer", ml50: Cluster) -> None:
+    """By the two commands of its note, as a member types them; `kubectl create` a second time says what is there."""
+    from apiserver import programs
+
+    wanted = Wanted(name="again", team="vision", gpus=16, image="example.org/train:1")
+    made = workload(ml50, "pytorch", wanted)
+    user, (group, *_) = member("vision")
+    asks = ["--server", server.url, "--certificate-authority", str(server.certificate), "--token", server.token]
+    asks += ["--as", user, "--as-group", group, "--as-group", "system:authenticated"]
+
+    def kubectl(*words: str) -> "subprocess.CompletedProcess[str]":
+        command = [shutil.which("kubectl") or programs("kubectl")[0], *asks, "--namespace", "vision", *words]
+        given = "---\n".join(map(emit, made.manifests))
+        return subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=120)
+
+    claim = f"{server.path(made.manifests[2])}/again-checkpoints"
+    try:
+        assert kubectl("create", "--filename", "-").returncode == 0
+        first = server.request("GET", claim)[1]["metadata"]["uid"]
+        second = kubectl("create", "--filename", "-")
+        assert (second.returncode, second.stderr.count("already exists")) == (1, 4)
+        (note,) = (one for one in made.notes if one.startswith("to run it again"))
+        delete = re.search(r"kubectl (delete job again --ignore-not-found), then kubectl apply", note)
+        assert delete
+        assert kubectl(*delete[1].split()).stdout.startswith('job.batch "again" deleted')
+        applied = kubectl("apply", "--filename", "-")
+        assert (applied.returncode, "job.batch/again created" in applied.stdout) == (0, True), applied.stderr
+        assert server.request("GET", claim)[1]["metadata"]["uid"] == first
+    finally:
+        for manifest in made.manifests:
+            server.request("DELETE", server.path(manifest, named=True) + "?propagationPolicy=Background")
 
 
 @pytest.mark.parametrize("source", ["s3://speech-recordings/2026", "pvc://old/scans"])
