@@ -11,7 +11,11 @@ from generator.workloads.wanted import Wanted
 
 PORT = 29400
 RESTARTS = 3
-"""How often all of a job's pods may fail before it has."""
+"""How often a program is started again in its pod, and what an operator runs as a whole."""
+PAUSE = 10
+"""Seconds before it is, each time as many more: the others of a job fail with it."""
+RETRIES = 1
+"""How often a pod is made again: Kueue puts it on the same node, where a program seldom gets further."""
 
 
 def indexed(place: Place, wanted: Wanted, framework: str) -> list[Manifest]:
@@ -19,7 +23,7 @@ def indexed(place: Place, wanted: Wanted, framework: str) -> list[Manifest]:
     gives its pods names, the volume for its checkpoints.
     """
     kept = claim(place, wanted)
-    files = {"launch.sh": f"{framework}.sh", "train.py": f"{framework}.py.txt"}
+    files = {"launch.sh": f"{framework}.sh", "again.sh": "again.sh", "train.py": f"{framework}.py.txt"}
     return [program(place, wanted, **files), service(place, wanted), *([kept] if kept else []), job(place, wanted)]
 
 
@@ -38,8 +42,8 @@ def service(place: Place, wanted: Wanted) -> Manifest:
 
 
 def job(place: Place, wanted: Wanted) -> Manifest:
-    """Return the Job. A pod that fails is made again under its index, and all go on from the last checkpoint; what
-    Kueue or a drain stops is no failure.
+    """Return the Job. A program that fails is started again in its pod, and a pod under its index; all go on from the
+    last checkpoint. What Kueue or a drain stops is no failure.
     """
     pods = place.pods
     spec = pod(
@@ -62,7 +66,9 @@ def job(place: Place, wanted: Wanted) -> Manifest:
             "parallelism": pods,
             "completions": pods,
             "completionMode": "Indexed",
-            "backoffLimit": retries(place, RESTARTS) * pods,
+            "backoffLimitPerIndex": retries(place, RETRIES),
+            # One that has failed for good ends the job: the others would wait for it.
+            "maxFailedIndexes": 0,
             "ttlSecondsAfterFinished": kept_seconds(place, scratch=scratch_size(place) is not None),
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {
@@ -84,5 +90,6 @@ def meeting(place: Place, wanted: Wanted) -> dict[str, str]:
         "MEET": f"{wanted.name}-0.{wanted.name}",
         "PORT": str(PORT),
         "RESTARTS": str(RESTARTS),
+        "PAUSE": str(PAUSE),
         "PATIENCE": str(place.cluster.scheduling.start_minutes * 60),
     }

@@ -78,19 +78,25 @@ def test_both_are_there() -> None:
     assert scratch(made(load("ml50"), "jax", "vision", 1)) == FOLDER
 
 
-def test_a_pod_is_made_again_as_often_as_there_is_a_disk_for_it() -> None:
-    """One that failed keeps its claim, and Kueue has chosen the node."""
+def test_a_pod_is_made_again_if_there_is_a_disk_for_it() -> None:
+    """One that failed keeps its claim, and Kueue has chosen the node. Each index, which is one node's, has its own."""
+
+    def again(cluster: Cluster, team: str, gpus: int) -> tuple[int, int]:
+        spec = made(cluster, "jax", team, gpus)["spec"]
+        assert "backoffLimit" not in spec
+        return spec["backoffLimitPerIndex"], spec["maxFailedIndexes"]
+
     ml50 = load("ml50")
-    assert made(ml50, "jax", "vision", 16)["spec"]["backoffLimit"] == 2, "of two disks the second, for each of two pods"
-    assert made(ml50, "jax", "vision", 2)["spec"]["backoffLimit"] == 3
+    assert again(ml50, "vision", 16) == again(ml50, "vision", 2) == (1, 0), "two disks, and none"
+    assert again(load("a30-bench"), "mlperf", 2) == (0, 0), "one disk"
     size = scratch_size(place(ml50, wanted("vision", 16)))
     assert size
-    for claims, limit in ((3, 0), (4, 2)):
+    for claims, limit in ((3, 0), (4, 1)):
         few = {"scratch-nvme": Quantity.of(claims * size, binary=True)}
         team = structs.replace(ml50.teams[0], storage_classes=few)
         bounded = structs.replace(ml50, teams=(team, *ml50.teams[1:]))
         assert claimable(bounded, team).classes["scratch-nvme"].value == claims * size
-        assert made(bounded, "jax", "vision", 16)["spec"]["backoffLimit"] == limit
+        assert again(bounded, "vision", 16) == (limit, 0)
 
 
 def test_nothing_of_an_mpi_job_keeps_a_disk() -> None:

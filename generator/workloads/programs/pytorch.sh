@@ -4,6 +4,6 @@
 set -eu
 host=false
 [ "$JOB_COMPLETION_INDEX" != 0 ] || host=true
-exec torchrun --nnodes="$PODS" --nproc_per_node="$GPUS" --max_restarts="$RESTARTS" \
+exec sh "${0%/*}/again.sh" torchrun --nnodes="$PODS" --nproc_per_node="$GPUS" --max_restarts="$RESTARTS" \
   --rdzv_id="$NAME" --rdzv_backend=c10d --rdzv_endpoint="$MEET:$PORT" \
   --rdzv_conf="is_host=$host,join_timeout=$PATIENCE" "$@"

@@ -8,4 +8,4 @@ while [ "$index" -lt "$PODS" ]; do
 done
 TF_CONFIG="{\"cluster\": {\"worker\": [$workers]}, \"task\": {\"type\": \"worker\", \"index\": $JOB_COMPLETION_INDEX}}"
 export TF_CONFIG
-exec python3 "$@"
+exec sh "${0%/*}/again.sh" python3 "$@"
