@@ -97,6 +97,14 @@ def test_a_service_has_as_many_replicas_as_are_said(capsys: pytest.CaptureFixtur
     assert deployment["spec"]["replicas"] == 3
 
 
+@pytest.mark.parametrize(("asked", "followed"), [([], "triton_queue_seconds"), (["gpu"], "gpu_engine_active")])
+def test_a_service_follows_what_is_said(capsys: pytest.CaptureFixture[str], asked: list[str], followed: str) -> None:
+    said = ["--scale-on", *asked] if asked else []
+    assert run([*NEW, *ASR, *CLAIMED, "--replicas", "1..4", *said]) == 0
+    *_, scaler = yaml.load_all(capsys.readouterr().out, yaml.CSafeLoader)
+    assert [one["pods"]["metric"]["name"] for one in scaler["spec"]["metrics"]] == [followed]
+
+
 @pytest.mark.parametrize("replicas", ["4..2", "0..3", "0", "x", "1..", "1...4", "99999"])
 def test_numbers_of_replicas_that_are_none_are_told(capsys: pytest.CaptureFixture[str], replicas: str) -> None:
     assert run([*NEW, *ASR, *CLAIMED, "--replicas", replicas]) == 2
