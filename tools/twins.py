@@ -58,7 +58,7 @@ GROUPS = (
     Group(690, ("test_twin_frameworks",)),
     Group(420, ("test_live_bootstrap",)),
     Group(420, ("test_fleet_pods",)),
-    Group(390, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
+    Group(450, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
     Group(360, ("test_twin_replacement",)),
     Group(600, ("test_twin_upgrade",)),
     Group(300, ("test_rehearse",)),
