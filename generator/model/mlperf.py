@@ -12,6 +12,7 @@ Model = Literal[
     "dlrm-v2",
     "gptj",
     "llama2-70b",
+    "llama2-70b-interactive",
     "llama3_1-405b",
     "mixtral-8x7b",
     "resnet50",
@@ -45,6 +46,7 @@ LIMITS: Mapping[Model, Limits] = {
     "dlrm-v2": Limits(latency=60),
     "gptj": Limits(latency=20_000, result="inferred"),
     "llama2-70b": Limits(first_token=2000, each_token=200, result="tokens"),
+    "llama2-70b-interactive": Limits(first_token=450, each_token=40, result="tokens"),
     "llama3_1-405b": Limits(first_token=6000, each_token=175, result="tokens"),
     "mixtral-8x7b": Limits(first_token=2000, each_token=200, result="tokens"),
     "resnet50": Limits(latency=15),
@@ -52,9 +54,9 @@ LIMITS: Mapping[Model, Limits] = {
     "rgat": Limits(),
     "stable-diffusion-xl": Limits(latency=20_000),
 }
-"""By the names that LoadGen reads settings by. From github.com/mlcommons/inference at tag v5.0: `loadgen/mlperf.conf`
-(limits), `tools/submission/submission_checker.py` (`required-scenarios-datacenter`: which models there are, and with
-which scenarios; `RESULT_FIELD_NEW` and `RESULT_FIELD_BENCHMARK_OVERWRITE`: what counts).
+"""By the names that LoadGen reads settings by. From github.com/mlcommons/inference at tag v5.0.1, of which LoadGen is
+5.0.13: `loadgen/mlperf.conf` (limits), `tools/submission/submission_checker.py` (`required-scenarios-datacenter`: which
+models there are, and with which scenarios; `RESULT_FIELD_NEW` and `RESULT_FIELD_BENCHMARK_OVERWRITE`: what counts).
 """
 
 

@@ -91,6 +91,14 @@ def test_a_harness_with_rules_of_its_own_is_found_out(old: str, new: str, said: 
     assert problem.startswith(said)
 
 
+def test_the_interactive_category_has_shorter_limits() -> None:
+    interactive = MlperfRun(name="chat", model="llama2-70b-interactive", scenario="Server", queries_per_second=42)
+    assert problems("server-tokens-valid", interactive) == [
+        "ttft_latency (ns) was 2000000000, and not 4.5e+08",
+        "tpot_latency (ns) was 200000000, and not 4e+07",
+    ]
+
+
 def test_tokens_have_limits_of_their_own() -> None:
     late = text("server-tokens-valid").replace("tpot_latency (ns): 200000000", "tpot_latency (ns): 400000000")
     (problem,) = READS.problems(READS.read(late), wanted(TOKENS))
