@@ -63,7 +63,7 @@ coverage: quick-programs
 real-programs: $(DEVELOP)
 	$(BIN)/python tools/real.py helm registry mc etcd etcdctl etcdutl age minio kube-apiserver kubeadm external-secrets restic volsync >/dev/null
 	$(BIN)/python tools/containerd_loader.py >/dev/null
-	$(BIN)/python tools/frameworks.py ray >/dev/null
+	$(BIN)/python tools/frameworks.py ray loadgen >/dev/null
 	$(BIN)/python tools/sources.py mpi-operator gateway-api envoy-gateway >/dev/null
 
 twin-programs: real-programs

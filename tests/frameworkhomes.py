@@ -1,8 +1,8 @@
 """Where a Python lies that has a framework: no dependency of gen is one.
 
-`GEN_PYTORCH`, `GEN_JAX`, `GEN_TENSORFLOW` and `GEN_RAY` each name a folder with such a `python3` (and `torchrun` or
-`ray`). Where they name none it is Debian's PyTorch (python3-torch), and for the others what `tools/frameworks.py` has
-put into the cache. Without any a test is skipped; CI counts that as failed.
+`GEN_PYTORCH`, `GEN_JAX`, `GEN_TENSORFLOW`, `GEN_RAY` and `GEN_LOADGEN` each name a folder with such a `python3` (and
+`torchrun` or `ray`). Where they name none it is Debian's PyTorch (python3-torch), and for the others what
+`tools/frameworks.py` has put into the cache. Without any a test is skipped; CI counts that as failed.
 """
 
 import os

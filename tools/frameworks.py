@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Install the frameworks whose wheels tests run programs on, once, and print the folder of each one's Python.
+"""Install the frameworks whose wheels tests run programs on, and LoadGen, once; print the folder of each one's Python.
 
 Run as `python tools/frameworks.py [NAME ...]`; without a name all. Each lies in the cache ($XDG_CACHE_HOME or ~/.cache,
-then gen/frameworks) as NAME-VERSION, some 0.4 (ray) to 1.5 GB (tensorflow) and half a minute each. PyTorch is Debian's
-(python3-torch): its own wheel brings all of CUDA.
+then gen/frameworks) as NAME-VERSION, some 0.4 (ray) to 1.5 GB (tensorflow) and half a minute each; LoadGen has 2 MB. It
+is that of MLPerf Inference v5.0, whose repository has it at tag v5.0.1. PyTorch is Debian's (python3-torch): its own
+wheel brings all of CUDA.
 """
 
 import subprocess
@@ -19,6 +20,7 @@ WHOLE = "whole"
 """A file that says that all of it is there."""
 WHEELS = {
     "jax": ("jax==0.10.2", NUMPY),
+    "loadgen": ("mlcommons-loadgen==5.0.13",),
     "ray": ("ray==2.60.0", NUMPY),
     "tensorflow": ("tensorflow-cpu==2.21.0",),
 }

@@ -1,29 +1,16 @@
 """What LoadGen says of a run, read and judged: summaries as v5.0 prints them, whole, cut short, of another run."""
 
 import re
-import subprocess
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
-from mlperf_logs import SUMMARIES
+from mlperf_logs import READS, SUMMARIES, Pod, wanted
 from mlperf_logs import summary as text
 
-from generator.components.mlperf.jobs import plan, settings
+from generator.components.mlperf.jobs import plan
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
-from generator.model.mlperf import LIMITS, MlperfRun
-
-READS = ModuleType("summary")
-exec(compile(read_text("mlperf/summary.py.txt"), "summary.py", "exec"), READS.__dict__)
-
-
-def wanted(run: MlperfRun) -> dict[str, Any]:
-    """Return what the operation is told of a benchmark."""
-    result = LIMITS[run.model].result
-    return {"scenario": run.scenario, "result": result, "minDuration": 600000, "settings": settings(run)}
-
+from generator.model.mlperf import MlperfRun
 
 OFFLINE = MlperfRun(name="offline", model="resnet50", scenario="Offline", queries_per_second=18500)
 SERVER = MlperfRun(name="server", model="resnet50", scenario="Server", queries_per_second=16000)
@@ -143,55 +130,37 @@ def test_every_plan_is_one_that_can_be_judged(a30: Cluster) -> None:
 
 
 @pytest.fixture
-def pod(tmp_path: Path) -> dict[str, str]:
-    """What a pod of a benchmark has: nvidia-smi, its variables, and a harness that writes a summary."""
-    (tmp_path / "run.sh").write_text(read_text("mlperf/run.sh"))
-    smi = tmp_path / "nvidia-smi"
-    smi.write_text('#!/bin/sh\n[ "$*" = \'--query-gpu=compute_mode --format=csv,noheader\' ] && cat "$MODES"\n')
-    smi.chmod(0o755)
-    (tmp_path / "modes").write_text("Exclusive_Process\nExclusive_Process\n")
-    return {
-        "PATH": f"{tmp_path}:/usr/bin:/bin",
-        "MODES": str(tmp_path / "modes"),
-        "COMPUTE_MODE": "Exclusive_Process",
-        "NODE": "jw2",
-        "OUTPUT": str(tmp_path / "results"),
-        "JOB_COMPLETION_INDEX": "0",
-    }
-
-
-def start(pod: dict[str, str], harness: str, **more: str) -> subprocess.CompletedProcess[str]:
-    command = ["sh", str(Path(pod["MODES"]).parent / "run.sh"), "sh", "-c", harness]
-    return subprocess.run(command, env=pod | more, capture_output=True, text=True, check=False, timeout=60)
+def pod(tmp_path: Path) -> Pod:
+    return Pod(tmp_path)
 
 
 COPIES = f"cp {SUMMARIES}/server-valid.txt $OUTPUT/mlperf_log_summary.txt"
 
 
-def test_the_first_pod_prints_the_summary(pod: dict[str, str]) -> None:
-    done = start(pod, f"echo warming up; {COPIES}")
+def test_the_first_pod_prints_the_summary(pod: Pod) -> None:
+    done = pod.run("sh", "-c", f"echo warming up; {COPIES}")
     assert (done.returncode, done.stderr) == (0, "")
     assert READS.read(READS.cut_out(done.stdout)) == READS.read(text("server-valid"))
-    assert READS.BEGIN not in start(pod, "true", JOB_COMPLETION_INDEX="1").stdout
+    assert READS.BEGIN not in pod.run("sh", "-c", "true", JOB_COMPLETION_INDEX="1").stdout
 
 
-def test_gpus_in_another_compute_mode_end_it_before_the_harness(pod: dict[str, str]) -> None:
-    Path(pod["MODES"]).write_text("Exclusive_Process\nDefault\n")
-    done = start(pod, COPIES)
+def test_gpus_in_another_compute_mode_end_it_before_the_harness(pod: Pod) -> None:
+    pod.modes.write_text("Exclusive_Process\nDefault\n")
+    done = pod.run("sh", "-c", COPIES)
     assert done.returncode == 3
     assert done.stderr.startswith("the GPUs of jw2 are in compute mode Default Exclusive_Process")
-    assert not (Path(pod["OUTPUT"]) / "mlperf_log_summary.txt").exists()
-    assert start(pod, COPIES, COMPUTE_MODE="any").returncode == 0
+    assert not (pod.results / "mlperf_log_summary.txt").exists()
+    assert pod.run("sh", "-c", COPIES, COMPUTE_MODE="any").returncode == 0
 
 
-def test_a_harness_that_leaves_nothing_is_no_run(pod: dict[str, str]) -> None:
-    done = start(pod, "true")
+def test_a_harness_that_leaves_nothing_is_no_run(pod: Pod) -> None:
+    done = pod.run("sh", "-c", "true")
     assert done.returncode == 4
     assert done.stderr.startswith("the harness ended well, and left no ")
 
 
-def test_a_harness_that_fails_is_no_run_whatever_it_left(pod: dict[str, str]) -> None:
-    done = start(pod, f"{COPIES}; exit 7")
+def test_a_harness_that_fails_is_no_run_whatever_it_left(pod: Pod) -> None:
+    done = pod.run("sh", "-c", f"{COPIES}; exit 7")
     assert (done.returncode, done.stdout) == (7, "")
 
 
