@@ -180,7 +180,7 @@ def test_each_panel_shows_what_is_there(serving: Cluster, tmp_path: Path) -> Non
     told(serving, tmp_path, promql_expr_test=wanted)
 
 
-@pytest.mark.parametrize(("hours", "fires"), [(3, ()), (5, ("asleep",))])
+@pytest.mark.parametrize(("hours", "fires"), [(3, ()), (5, ("GPUsHeldIdle",))])
 def test_a_job_that_holds_gpus_idle_is_told(
     serving: Cluster, tmp_path: Path, hours: int, fires: tuple[str, ...]
 ) -> None:
