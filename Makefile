@@ -15,7 +15,7 @@ FAILED := --last-failed --last-failed-no-failures=none
 # Two files of tests at a time: they wait for servers more than they compute. Who shares a server shares a file.
 SIDE_BY_SIDE := -n 2 --dist loadfile --durations=40 --durations-min=5
 
-.PHONY: help render test coverage test-real test-twin test-frameworks test-gateways test-argo-server soak real-tools lint bench clean
+.PHONY: help render test coverage test-real test-twin test-frameworks test-gateways test-argo-server test-autoscaler soak real-tools lint bench clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
@@ -25,6 +25,7 @@ help:
 	@echo 'make test-frameworks  programs of jobs on JAX and TensorFlow (installed once, 2 GB); on others make test-real runs them'
 	@echo 'make test-argo-server  the server of Argo Workflows, asked by gen workflow (built once, some ten minutes)'
 	@echo 'make test-gateways  the controllers of Gateways on what is rendered (built once, some ten minutes)'
+	@echo 'make test-autoscaler  the Cluster Autoscaler on what is rendered, with the program that GEN_CLUSTER_AUTOSCALER names'
 	@echo 'make soak       10 000 wrong cluster files, and 300 odd ones built by Kustomize; some fifteen minutes'
 	@echo 'make real-tools the API server and etcd that `gen check --server` starts (built once, some five minutes)'
 	@echo 'make lint       style, types and import directions'
@@ -95,6 +96,13 @@ test-gateways: real-programs
 test-argo-server: real-programs
 	$(BIN)/python tools/real.py argo >/dev/null
 	$(BIN)/python -m pytest -q -m argoserver
+
+# Not among what CI runs: nothing here can build the autoscaler.
+test-autoscaler:
+	@test -x "$(GEN_CLUSTER_AUTOSCALER)" || \
+		{ echo 'GEN_CLUSTER_AUTOSCALER names no Cluster Autoscaler: CONTRIBUTING.md says why none is built'; exit 1; }
+	$(MAKE) twin-programs
+	$(BIN)/python -m pytest -q -m autoscaler
 
 # Not among what CI runs: it proves little more each time, until what is read or checked changes.
 soak: $(DEVELOP)

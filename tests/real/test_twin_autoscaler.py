@@ -1,8 +1,8 @@
 """The real Cluster Autoscaler, with the rights and the command that are rendered, against a real API server, Kueue and
 scheduler; Cluster API and its machines are played (`machineprovider`).
 
-No module holds the autoscaler: GEN_CLUSTER_AUTOSCALER names its program, built by `go build -tags clusterapi` in the
-folder `cluster-autoscaler` of its repository, and lies in there. CI has none.
+Nothing here can build the autoscaler (CONTRIBUTING.md says why): GEN_CLUSTER_AUTOSCALER names its program, built by `go
+build -tags clusterapi` in the folder `cluster-autoscaler` of its repository, and lies in there. CI has none.
 """
 
 import contextlib
