@@ -103,6 +103,11 @@ def gpus(*devices: Device, count: int = 8, heat: int = 41, lost: int = 0) -> str
     return re.sub(r'(UNCORRECTABLE_REMAPPED_ROWS\{gpu="0".*) 0', rf"\1 {lost}", text)
 
 
+def without_rows(*devices: Device) -> str:
+    """Return an answer of GPUs before Ampere, such as T4, which retire pages: nothing of rows."""
+    return "".join(line for line in gpus(*devices).splitlines(keepends=True) if "REMAP" not in line)
+
+
 def node(ready: str = "true", name: str = "gpu-01") -> str:
     return "".join(
         f'kube_node_status_condition{{node="{name}",condition="Ready",status="{one}"}} {int(one == ready)}\n'
@@ -166,6 +171,16 @@ GPU_CASES = [
         id="and one of a program hides it",
     ),
     Case(on_gpus((gpus(Device(0, xid=48)), 10), (WELL, HOUR)), 40, {}, id="the driver was loaded again: it is over"),
+    *(
+        Case(
+            on_gpus((without_rows(), 10), (without_rows(Device(0, xid=code)), 50)),
+            10,
+            {"GPUFault": ({**ONE, "err_code": str(code)}, "1")},
+            id=f"an Xid of a GPU that retires pages: {code}",
+        )
+        for code in (48, 63, 64)
+    ),
+    Case(on_gpus((without_rows(), HOUR)), 40, {}, id="a GPU that retires pages tells nothing of rows"),
     Case(on_gpus((gpus(lost=2), HOUR)), 40, {}, id="rows that were remapped long ago"),
     Case(
         on_gpus((gpus(lost=2), 10), ("", 5), (gpus(lost=3), 50)),

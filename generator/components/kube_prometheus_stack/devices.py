@@ -68,7 +68,8 @@ def _fault() -> Rule:
 
 def _memory() -> Iterator[Rule]:
     """Yield the rules on memory. Errors are told as rows that were remapped: the ECC counters are not in the exporter's
-    default set.
+    default set. GPUs before Ampere (T4, V100) retire pages instead, and counters of these are not in it either
+    (dcgm-exporter 4.8.2: `etc/default-counters.csv`): there the Xids 48, 63 and 64 tell, which are `GPUFault`.
     """
     rows = "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS"
     more = f"max by (node, gpu) ({rows}) > min by (node, gpu) (min_over_time({rows}[1d]))"
