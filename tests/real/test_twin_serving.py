@@ -1,8 +1,9 @@
-"""A team's Triton on `gpu-serving`, and its service without GPUs: Kubernetes' own autoscaler makes replicas, and Kueue
-lets each of them in.
+"""A team's Triton on `gpu-serving`, on whole GPUs, on turns and on instances of them, and its service without GPUs:
+Kubernetes' own autoscaler makes replicas, and Kueue lets each of them in.
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -52,14 +53,14 @@ def search(serving: "Twin") -> Iterator["Member"]:
     serving.clean()
 
 
-def submit(search: "Member", name: str, *, least: int = 1, most: int) -> None:
+def submit(search: "Member", name: str, *, least: int = 1, most: int, pool: str = "l4") -> None:
     """Write a Triton and make it as a member of the team. Only the times that the autoscaler waits are shorter: ten
     minutes without load are a test of patience.
     """
     from reference import load
 
     asked = Serving(models="s3://models/asr", least=least, most=most, credentials="keys")
-    wanted = Wanted(name=name, team="search", pool="l4", gpus=1, image="example.org/triton:26.07", serving=asked)
+    wanted = Wanted(name=name, team="search", pool=pool, gpus=1, image="example.org/triton:26.07", serving=asked)
     made(search, workload(load("gpu-serving"), "triton", wanted).manifests)
 
 
@@ -134,10 +135,7 @@ def test_a_replica_that_has_no_room_waits_and_is_not_asked_for_twice(
     eventually("three are wanted", lambda: status(search).get("desiredReplicas") == 3, PATIENCE)
     eventually("two of them run", lambda: search.running() == 6 + 2, PATIENCE)
     assert most(search.running, 20) == 6 + 2
-    scale = "/apis/apps/v1/namespaces/search/deployments/bulk/scale"
-    fewer = serving.api.get(scale)
-    fewer["spec"]["replicas"] = 5
-    assert serving.api.request("PUT", scale, fewer, by=search.who)[0] == 200
+    scaled(serving, search, "bulk", 5)
     eventually("the third runs", lambda: search.running() == 5 + 3, PATIENCE)
 
 
@@ -193,6 +191,43 @@ def test_kueue_chooses_the_node_of_replicas_whatever_they_say_of_each_other(sear
     assert len(search.nodes()) == 1
 
 
+@pytest.mark.parametrize(
+    ("pool", "device", "on_each"),
+    [("t4", "nvidia.com/gpu", 16), ("a100-slices", "nvidia.com/mig-2g.20gb", 12)],
+    ids=["turns on T4", "instances of A100"],
+)
+def test_a_pool_of_parts_takes_as_many_replicas_as_it_has(
+    serving: "Twin", search: "Member", pool: str, device: str, on_each: int
+) -> None:
+    """Four T4 in each node with four turns, and four A100 with three instances each, of which the team borrows what
+    another one leaves idle. No service gets the device of another pool instead.
+    """
+    from twin.team import eventually, most
+
+    nodes = {*serving.pool(pool)}
+    there = on_each * len(nodes)
+    submit(search, "bulk", least=there, most=there, pool=pool)
+    eventually("all that there is runs", lambda: search.running() == there, PATIENCE)
+    found = search.pods()
+    limits = [one["spec"]["containers"][0]["resources"]["limits"] for one in found]
+    assert {each[device] for each in limits} == {"1"}
+    assert Counter(one["spec"]["nodeName"] for one in found) == dict.fromkeys(nodes, on_each)
+    submit(search, "asr", most=1, pool=pool)
+    eventually("one more is wanted", lambda: len(search.pods()) == there + 1)
+    assert most(search.running, 20) == there
+    assert len([one for one in search.workloads() if _admitted(one)]) == there
+    scaled(serving, search, "bulk", there - 1)
+    eventually("it runs", lambda: search.running() == there and len(search.pods()) == there, PATIENCE)
+
+
+def scaled(serving: "Twin", search: "Member", name: str, replicas: int) -> None:
+    """Have a service run so many replicas, as a member."""
+    path = f"/apis/apps/v1/namespaces/search/deployments/{name}/scale"
+    scale = serving.api.get(path)
+    scale["spec"]["replicas"] = replicas
+    assert serving.api.request("PUT", path, scale, by=search.who)[0] == 200
+
+
 def _admitted(one: dict[str, Any]) -> bool:
-    conditions = one.get("status", {}).get("conditions", [])
+    conditions = one.get("status", {}).get("conditions") or []
     return any(each["type"] == "Admitted" and each["status"] == "True" for each in conditions)

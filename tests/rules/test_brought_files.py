@@ -69,7 +69,9 @@ def test_files_are_wrong_in_the_way_that_they_say(around: dict[str, Built]) -> N
     assert without == {"key-twice.yaml"}
 
 
-def test_nothing_is_wrong_in_what_teams_are_told_to_write_for_operators(around: dict[str, Built], tmp_path: Path) -> None:
+def test_nothing_is_wrong_in_what_teams_are_told_to_write_for_operators(
+    around: dict[str, Built], tmp_path: Path
+) -> None:
     """But for definitions that `gen vendor` brings."""
     assert of_operators().keys() == {"TrainJob", "JobSet", "TFJob"}
     for kind, manifest in of_operators().items():
