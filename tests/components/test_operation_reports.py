@@ -15,6 +15,7 @@ import pytest
 from exported import exported
 from messenger import TOKEN, Answer, Messenger, messenger
 from msgspec import structs
+from operationtemplates import telling
 from reference import load, without_operations
 
 from generator.components import compose
@@ -269,12 +270,6 @@ def test_a_shell_step_leaves_why_it_failed_where_kubelet_reads_it(tmp_path: Path
     words.touch()
     assert subprocess.run(command, env=env, check=False, capture_output=True).returncode == code
     assert words.read_text() == "100 % of 한글 is full"
-
-
-def telling(name: str = "ml50", **more: Any) -> Cluster:
-    cluster = load(name)
-    settings = Operations(**{"via": "mattermost", "mattermost": "https://chat.example.org:8065", **more})
-    return structs.replace(cluster, monitoring=structs.replace(cluster.monitoring, operations=settings))
 
 
 def with_operations(cluster: Cluster) -> list[Component]:

@@ -58,8 +58,10 @@ def course(folder: Path, drain: int = 0) -> Course:
     groups += [[{"name": "few", "template": "few", "when": f"{osds} == 0"}]]
     groups += [[{"name": "many", "template": "many", "when": f"{osds} != 0"}]]
     templates = [{"name": "all", "steps": groups}, {"name": "inner", "steps": rest}]
+    again = {"name": "again", "template": "report", "when": "'{{steps.report.status}}' != 'Succeeded'"}
+    templates += [{"name": "exit", "steps": [[{"name": "report", "template": "report"}], [again]]}]
     templates += [step(name) for name in ("first", "rest", "few", "many", "report")]
-    spec = {"entrypoint": "all", "onExit": "report", "serviceAccountName": "a", "templates": templates}
+    spec = {"entrypoint": "all", "onExit": "exit", "serviceAccountName": "a", "templates": templates}
     template = {"metadata": {"name": "op", "namespace": "n"}, "spec": spec}
     return Course(Plane(folder), template, {"ask.py": ASK}, made, drain)  # type: ignore[arg-type]
 

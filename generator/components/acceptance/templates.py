@@ -7,7 +7,7 @@ from generator.components.acceptance.names import JOBS, NAMESPACE, PROGRAMS, SCR
 from generator.components.component import Manifest
 from generator.components.node_operations.templates import DAY, told_parameters
 from generator.components.parts import pod_security
-from generator.components.python_steps import container, retries
+from generator.components.python_steps import at_exit, container, retries
 from generator.components.static import read_objects, read_text
 
 FILES = (
@@ -72,7 +72,7 @@ def acceptance() -> Manifest:
         "volumes": [{"name": "scripts", "configMap": {"name": SCRIPTS}}],
         "templates": [one if "steps" in one else _step(one, given) for one in spec["templates"]],
     }
-    return {**made, "spec": whole}
+    return {**made, "spec": at_exit(whole)}
 
 
 def _step(own: Manifest, given: list[str]) -> Manifest:

@@ -19,7 +19,7 @@ from generator.components.node_operations.names import (
     labels,
 )
 from generator.components.parts import pod_security
-from generator.components.python_steps import TOLD, TOLD_MOUNT, TOLD_VOLUME, container, retries
+from generator.components.python_steps import TOLD, TOLD_MOUNT, TOLD_VOLUME, at_exit, container, retries
 from generator.components.static import read_objects, read_text
 from generator.model.gpus import VENDOR
 
@@ -184,7 +184,7 @@ def _template(file: str, name: str, script: str, place: Manifest, **known: str) 
         ],
         "templates": templates,
     }
-    return {**made, "spec": whole}
+    return {**made, "spec": at_exit(whole)}
 
 
 def _step(own: Manifest, script: str, told: list[Manifest]) -> Manifest:

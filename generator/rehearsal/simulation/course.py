@@ -101,7 +101,9 @@ class Course:
             if one["name"] == last:
                 return
         if "onExit" in self.spec:
-            yield self._run(self.templates[self.spec["onExit"]], known | {"workflow.status": status}, begun)
+            # Its first step: those after it are tries more, which `_run` has as well.
+            one, told = next(self._walk(self.spec["onExit"], known | {"workflow.status": status}))
+            yield self._run(one, told, begun)
 
     def _account(self) -> None:
         """Write what a pod of the operation's account is given."""

@@ -1,0 +1,105 @@
+"""What holds of each operation of each cluster, whichever component writes it."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from gitops_schemas import problems
+from operationtemplates import templates
+from reference import ROOT
+
+from generator.components.python_steps import EXIT_MINUTES
+
+Object = dict[str, Any]
+ALL = templates()
+MINUTES = {"s": 1 / 60, "m": 1, "h": 60}
+OF_ONE_SHOT = {
+    "exit-message": "news of a run that has ended: late news is none, and what becomes of it changes nothing",
+    "tell": "as the message of an exit handler",
+    "report": "tried twice by the order of the exit handler, for which Argo's own retries have no end",
+    "look": "of etcd: told again by the next run, and a node that is down answers no more the second time",
+}
+"""Steps that Argo does not try again by itself, with the reason."""
+SHARED = {
+    "backup": ("backup", "backup-to-files"),
+    "drill": ("drill", "drill-of-files"),
+    "etcd-backup": ("etcd-backup", "etcd-backup-to-files"),
+}
+"""ServiceAccounts of one operation that goes by several names: a cluster may have both kinds of targets."""
+
+
+def by_name(template: Object) -> dict[str, Object]:
+    return {one["name"]: one for one in template["spec"]["templates"]}
+
+
+def pods(template: Object) -> Iterator[Object]:
+    return (one for one in template["spec"]["templates"] if "steps" not in one)
+
+
+def longest(template: Object, name: str) -> float:
+    """Return for how many minutes a step goes on at most: its pod may wait for a node as long as it may run."""
+    found = by_name(template)[name]
+    if "steps" in found:
+        return sum(max(longest(template, one["template"]) for one in group) for group in found["steps"])
+    if "retryStrategy" in found or "timeout" not in found:
+        return float("inf")
+    figure, unit = re.fullmatch(r"([0-9]+)([smh])", found["timeout"]).groups()  # type: ignore[union-attr]
+    return 2 * int(figure) * MINUTES[unit]
+
+
+def test_all_operations_are_looked_at() -> None:
+    """Those of each file of the generator that has one."""
+    seen = {(one["spec"]["entrypoint"], one["spec"]["serviceAccountName"]) for one in ALL.values()}
+    for file in (ROOT / "generator/components").glob("**/*.yaml"):
+        text = file.read_text()
+        if "\nkind: WorkflowTemplate\n" in text:
+            for one in (each["spec"] for each in yaml.safe_load_all(text) if "kind" in each):
+                assert (one["entrypoint"], one["serviceAccountName"]) in seen, file
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_field_is_one_of_argo_s(name: str) -> None:
+    assert problems(ALL[name]) == []
+
+
+@pytest.mark.parametrize("name", [name for name, one in ALL.items() if "onExit" in one["spec"]])
+def test_exit_handlers_come_to_an_end(name: str) -> None:
+    """A workflow's deadline does not count for them, and its locks are held until they have ended."""
+    assert longest(ALL[name], ALL[name]["spec"]["onExit"]) <= EXIT_MINUTES
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_run_has_an_end_and_a_lock(name: str) -> None:
+    spec = ALL[name]["spec"]
+    assert 0 < spec["activeDeadlineSeconds"] <= 28 * 86400
+    assert spec["synchronization"]["mutexes"]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_step_is_tried_again_or_not_for_a_reason(name: str) -> None:
+    """Never where the script has a verdict, which is exit code 2."""
+    for one in pods(ALL[name]):
+        if "retryStrategy" not in one:
+            assert OF_ONE_SHOT[one["name"]]
+            assert "timeout" in one, one["name"]
+        else:
+            tried = one["retryStrategy"]
+            assert 0 < int(tried["limit"]) <= 12
+            assert tried["retryPolicy"] == "Always"
+            assert "exitCode) != 2" in tried["expression"]
+            assert tried["backoff"]["duration"]
+
+
+def test_every_operation_has_an_account_of_its_own() -> None:
+    """Those of ways back of one kind are one operation, for each backup of its own name."""
+    users = defaultdict(set)
+    for one in ALL.values():
+        account = one["spec"]["serviceAccountName"]
+        assert account != "default"
+        users[one["metadata"]["namespace"], account].add(one["metadata"]["name"])
+    for (_, account), names in users.items():
+        alike = account.endswith("restore") and all(name.startswith("restore-") for name in names)
+        assert len(names) == 1 or alike or names <= {*SHARED[account]}, account
