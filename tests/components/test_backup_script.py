@@ -152,6 +152,12 @@ def test_a_target_that_is_down_is_red_at_once(pair: Pair) -> None:
     assert "not ready" in said
 
 
+def test_another_word_for_etags_is_refused_before_anything_is_copied(pair: Pair) -> None:
+    pair.more["ETAGS"] = "MD5"
+    code, said = pair.run("precheck")
+    assert (code, "etags is md5 or other, not MD5" in said) == (2, True)
+
+
 def test_a_target_with_another_ca_is_red(pair: Pair) -> None:
     (pair.folder / "mc/certs/CAs/ca.crt").unlink()
     pair.more["READY_SECONDS"] = "2"

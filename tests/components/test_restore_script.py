@@ -362,6 +362,11 @@ def test_a_switch_without_the_owner_s_keys_ends_before_anything_is_copied(site: 
     assert site.phase("precheck", LIVE_ACCESS_KEY="")[0] == 0
 
 
+def test_a_switch_that_is_none_is_refused_before_anything_is_copied(site: Site) -> None:
+    code, said = site.phase("precheck", SWITCH="Missing")
+    assert (code, "switch is none, missing or all, not Missing" in said) == (2, True)
+
+
 def saying(site: Site, doing: str, said: str) -> None:
     """Have the client answer so whatever it is told that has these words in it."""
     tool = site.bin / "mc"

@@ -214,8 +214,6 @@ def test_without_three_members_of_etcd_somebody_must_say_that_the_api_may_be_awa
     assert list(script.without_majority(plan(script, ml50))) == []
     monkeypatch.setenv("CONTROL_PLANE_OUTAGE", "yes")
     assert list(script.without_majority(made)) == []
-    monkeypatch.setenv("CONTROL_PLANE_OUTAGE", "maybe")
-    assert "control-plane-outage is maybe, and must be yes or no" in script.mistaken(made)
 
 
 def test_no_outage_is_asked_for_where_only_workers_are_left(script: ModuleType, ml50: Cluster) -> None:

@@ -31,6 +31,13 @@ SHARED = {
 """ServiceAccounts of one operation that goes by several names: a cluster may have both kinds of targets."""
 
 
+CHOSEN = {
+    "accept", "action", "benchmark", "burn-in", "control-plane-outage", "disk", "etags", "history", "how", "member",
+    "off", "room", "switch",
+}  # fmt: skip
+"""Parameters that scripts compare with words."""
+
+
 def by_name(template: Object) -> dict[str, Object]:
     return {one["name"]: one for one in template["spec"]["templates"]}
 
@@ -91,6 +98,24 @@ def test_every_step_is_tried_again_or_not_for_a_reason(name: str) -> None:
             assert tried["retryPolicy"] == "Always"
             assert "exitCode) != 2" in tried["expression"]
             assert tried["backoff"]["duration"]
+
+
+def parameters(template: Object) -> list[Object]:
+    return list(template["spec"].get("arguments", {}).get("parameters", ()))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_one_of_some_words_says_them_and_is_one_by_default(name: str) -> None:
+    """Argo's page and `gen workflow submit` take no other. The steps of a run that something else began refuse it."""
+    given = parameters(ALL[name])
+    assert all(one["value"] in one["enum"] for one in given if "enum" in one and "value" in one)
+    words = [one for one in given if not one.get("value", "").isdigit()]  # `room` of a restore is bytes
+    assert {one["name"] for one in words if one["name"] in CHOSEN} == {one["name"] for one in given if "enum" in one}
+    for one in (one for one in given if "enum" in one and one["name"] != "benchmark"):
+        told = {"name": f"{one['name'].upper().replace('-', '_')}_ONE_OF", "value": " ".join(one["enum"])}
+        for step in pods(ALL[name]):
+            if "/scripts/api.py" in str(step) or "node-operations" in str(ALL[name]["metadata"]["namespace"]):
+                assert told in step["container"]["env"] or step["name"] == "exit-message", step["name"]
 
 
 def test_every_operation_has_an_account_of_its_own() -> None:

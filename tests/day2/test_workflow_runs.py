@@ -203,9 +203,9 @@ def test_a_value_that_is_none_of_the_choices_is_refused_with_the_nearest() -> No
         "spec": {"arguments": {"parameters": [{"name": "benchmark", "enum": ["bert-offline", "bert-server"]}]}},
     }
     operation = of_template(template)
-    with pytest.raises(UsageError, match=r"mlperf knows no benchmark bert-ofline; .*bert-offline"):
+    with pytest.raises(UsageError, match="must be one of bert-offline, bert-server; did you mean bert-offline"):
         run_of(operation, {"benchmark": "bert-ofline"})
-    with pytest.raises(UsageError, match="there are bert-offline, bert-server"):
+    with pytest.raises(UsageError, match=r"mlperf: benchmark is x, and must be one of bert-offline, bert-server$"):
         run_of(operation, {"benchmark": "x"})
     made = run_of(operation, {"benchmark": "bert-server"})
     assert made["spec"]["arguments"]["parameters"] == [{"name": "benchmark", "value": "bert-server"}]

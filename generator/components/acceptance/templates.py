@@ -61,7 +61,7 @@ def acceptance() -> Manifest:
     """Return the template whole: each of its steps without content is a pod that runs the script with its name."""
     (made,) = read_objects("acceptance/acceptance.yaml")
     spec = made["spec"]
-    given = [one["name"] for one in spec["arguments"]["parameters"]]
+    given = told_parameters(spec["arguments"]["parameters"])
     whole = {
         **spec,
         # A year: what it measured when the hardware was new is asked for long after. Records stay longer.
@@ -75,12 +75,12 @@ def acceptance() -> Manifest:
     return {**made, "spec": at_exit(whole)}
 
 
-def _step(own: Manifest, given: list[str]) -> Manifest:
+def _step(own: Manifest, given: list[Manifest]) -> Manifest:
     """Return the pod of a step, which is told all parameters."""
     known = [{"name": "RUN", "value": "{{workflow.name}}"}]
     status = [{"name": "STATUS", "value": "{{workflow.status}}"}] if own["name"] == "report" else []
     return {
         **own,
         "retryStrategy": retries(),
-        "container": container("acceptance.py", own["name"], [*told_parameters(given), *known, *status]),
+        "container": container("acceptance.py", own["name"], [*given, *known, *status]),
     }

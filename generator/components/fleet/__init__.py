@@ -5,7 +5,7 @@ from generator.components.component import Component, Manifest, Namespace, Opera
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.rule_files import read_rules
 from generator.components.static import read_objects, read_text
-from generator.components.workflows.scheduled import given
+from generator.components.workflows.scheduled import arguments
 from generator.model.cluster import Cluster
 from generator.model.compared import named
 from generator.model.gitops import Fleet
@@ -38,7 +38,7 @@ def fleet(cluster: Cluster) -> Component:
 def workflow_template(cluster: Cluster, settings: Fleet) -> Manifest:
     """Return the WorkflowTemplate with this cluster's image, volume and repository."""
     (made,) = read_objects("fleet/template.yaml")
-    arguments = {
+    told = {
         "url": cluster.repository.url,
         "branch": cluster.repository.branch,
         "target": "gen/fleet",
@@ -49,7 +49,7 @@ def workflow_template(cluster: Cluster, settings: Fleet) -> Manifest:
     order, *steps = made["spec"]["templates"]
     spec = {
         **made["spec"],
-        **given(arguments),
+        **arguments(made, told),
         "volumeClaimTemplates": [_volume(settings)],
         "templates": [order, *(_whole(step, cluster, settings) for step in steps)],
     }

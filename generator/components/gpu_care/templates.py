@@ -59,7 +59,7 @@ def templates() -> Iterator[Manifest]:
 
 def _step(own: Manifest, spec: Manifest, name: str) -> Manifest:
     """Return the pod of a step."""
-    parameters = [one["name"] for one in spec.get("arguments", {}).get("parameters", ())]
+    parameters = spec.get("arguments", {}).get("parameters", ())
     node = "{{inputs.parameters.node}}" if "inputs" in own else ""
     of_drain = [{"name": "NODE", "value": node}, *DRAIN_VARIABLES]
     env = [*told_parameters(parameters), *(of_drain if name == DRAIN else ())]

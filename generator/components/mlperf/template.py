@@ -4,6 +4,7 @@ from functools import cache
 
 from generator.components.component import Manifest
 from generator.components.mlperf.names import BENCHMARKS, NAMESPACE, SCRIPTS, labels
+from generator.components.node_operations.templates import told_parameters
 from generator.components.parts import pod_security
 from generator.components.python_steps import TOLD, TOLD_MOUNT, TOLD_VOLUME, container
 from generator.components.static import read_objects, read_text
@@ -30,6 +31,7 @@ def workflow_template() -> Manifest:
     """Return the WorkflowTemplate: the order of the steps, then each step."""
     (made,) = read_objects("mlperf/template.yaml")
     order, *steps = made["spec"]["templates"]
+    parameters = told_parameters(made["spec"]["arguments"]["parameters"])
     spec = {
         **made["spec"],
         "securityContext": pod_security(8737, runAsGroup=8737),
@@ -38,22 +40,19 @@ def workflow_template() -> Manifest:
             {"name": "benchmarks", "configMap": {"name": BENCHMARKS}},
             TOLD_VOLUME,
         ],
-        "templates": [order, *map(_step, steps)],
+        "templates": [order, *(_step(one, parameters) for one in steps)],
     }
     return {**made, "spec": spec}
 
 
-def _step(own: Manifest) -> Manifest:
+def _step(own: Manifest, parameters: list[Manifest]) -> Manifest:
     asked = own.get("inputs", {}).get("parameters", ())
     given = {
-        "BENCHMARK": "{{workflow.parameters.benchmark}}",
-        "WAIT_SECONDS": "{{workflow.parameters.wait-seconds}}",
-        "ACCEPT": "{{workflow.parameters.accept}}",
         "RUN": "{{workflow.name}}",
         "TOLD": TOLD,
         **{one["name"].upper(): f"{{{{inputs.parameters.{one['name']}}}}}" for one in asked},
     }
-    env = [{"name": name, "value": value} for name, value in given.items()]
+    env = [*parameters, *({"name": name, "value": value} for name, value in given.items())]
     benchmarks = {"name": "benchmarks", "mountPath": "/benchmarks", "readOnly": True}
     return {
         **own,

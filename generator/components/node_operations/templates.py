@@ -1,6 +1,7 @@
 """The WorkflowTemplates of all operations, and the scripts that their steps run."""
 
 import json
+from collections.abc import Iterable
 from functools import cache
 
 from generator.components.component import Manifest
@@ -167,8 +168,8 @@ def _template(file: str, name: str, script: str, place: Manifest, **known: str) 
     """
     (made,) = read_objects(f"node_operations/{file}")
     spec = made["spec"]
-    given = [one["name"] for one in spec["arguments"]["parameters"]]
-    told = [*told_parameters(given), *({"name": key, "value": value} for key, value in known.items())]
+    given = told_parameters(spec["arguments"]["parameters"])
+    told = [*given, *({"name": key, "value": value} for key, value in known.items())]
     templates = [one if "steps" in one else place | _step(one, script, told) for one in spec["templates"]]
     whole = {
         **spec,
@@ -196,9 +197,17 @@ def _step(own: Manifest, script: str, told: list[Manifest]) -> Manifest:
     }
 
 
-def told_parameters(names: list[str]) -> list[Manifest]:
-    """Return the parameters of a workflow as variables of a step."""
-    return [{"name": one.upper().replace("-", "_"), "value": f"{{{{workflow.parameters.{one}}}}}"} for one in names]
+def told_parameters(parameters: Iterable[Manifest]) -> list[Manifest]:
+    """Return the parameters of a workflow as variables of a step, beside those that are one of some words these words:
+    Argo holds no run against them whose template says them.
+    """
+    told: list[Manifest] = []
+    for one in parameters:
+        variable = one["name"].upper().replace("-", "_")
+        told.append({"name": variable, "value": f"{{{{workflow.parameters.{one['name']}}}}}"})
+        if "enum" in one:
+            told.append({"name": f"{variable}_ONE_OF", "value": " ".join(one["enum"])})
+    return told
 
 
 def _known(step: str) -> list[Manifest]:

@@ -16,6 +16,7 @@ target="target/$TARGET_BUCKET"
 list="_gen/backups/_lists/$NAME"
 
 precheck() {
+  [[ $ETAGS =~ ^(md5|other)$ ]] || verdict "etags is md5 or other, not $ETAGS"
   ready
   list "$source" "$WORK/source"
   totals "$WORK/source"

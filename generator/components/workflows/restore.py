@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from generator.components.component import Manifest
 from generator.components.static import read_objects
 from generator.components.workflows import backup
+from generator.components.workflows.scheduled import arguments
 from generator.components.workflows.steps import whole
 from generator.components.workflows.targets import WAY
 
@@ -29,11 +30,10 @@ def workflow_template(name: str, image: str, given: dict[str, str]) -> Manifest:
     (made,), shared = read_objects("workflows/restore.yaml"), backup.workflow_template()["spec"]
     order, *steps = made["spec"]["templates"]
     asked = {"at": "", "switch": "none", "sample": "32", "free": ""}
-    told = dict.fromkeys(WAY, "") | given | asked
-    parameters = [{"name": "into"}, *({"name": key, "value": value} for key, value in told.items())]
+    told: dict[str, str | None] = {"into": None, **dict.fromkeys(WAY, ""), **given, **asked}
     spec = {
         **made["spec"],
-        "arguments": {"parameters": parameters},
+        **arguments(made, told),
         "securityContext": shared["securityContext"],
         "volumes": shared["volumes"],
         "templates": [order, *(_whole(step, image) for step in steps)],

@@ -80,6 +80,7 @@ told() {  # file words: report each key of a file
 }
 
 precheck() {
+  [[ $SWITCH =~ ^(none|missing|all)$ ]] || verdict "switch is none, missing or all, not $SWITCH"
   reach "$backup/$records/" "the backup's reader"
   reach restored/ "the restore"
   [[ $SWITCH == none ]] || owner
@@ -200,7 +201,6 @@ needs() {
 }
 
 switch() {
-  [[ $SWITCH == missing || $SWITCH == all ]] || verdict "switch is none, missing or all, not $SWITCH"
   reach live/ "the bucket's owner"
   wanted
   needs

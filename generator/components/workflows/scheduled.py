@@ -1,9 +1,12 @@
 """Schedules: a CronWorkflow whose runs are known by a label to be a backup's, or a drill's."""
 
+from collections.abc import Mapping
+
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
 from generator.model.backup import AnyBackup, Tried
 from generator.model.cron import in_numbers
+from generator.model.fields import dig, sequence
 
 BACKUP, DRILL = "backup", "drill"
 """What a schedule runs: its name begins with it, and its runs have a label of it, with the backup's name."""
@@ -46,6 +49,18 @@ def _scheduled(  # noqa: PLR0913, PLR0917 - what two kinds of schedules differ i
             "workflowSpec": spec,
         },
     }
+
+
+def arguments(template: Manifest, values: Mapping[str, str | None]) -> Manifest:
+    """Return the arguments of a template, each as its file tells of it; None: a run must say it."""
+    known = {one["name"]: one for one in sequence(dig(template, "spec", "arguments", "parameters"))}
+    told = {name: {} if value is None else {"value": value} for name, value in values.items()}
+    parameters = [{"name": name, **value, **_other(known.get(name, {}))} for name, value in told.items()]
+    return {"arguments": {"parameters": parameters}}
+
+
+def _other(parameter: Manifest) -> Manifest:
+    return {key: value for key, value in parameter.items() if key not in ("name", "value")}
 
 
 def given(arguments: dict[str, str]) -> Manifest:

@@ -12,7 +12,7 @@ from generator.components.python_steps import IMAGE
 from generator.components.static import read_objects, read_text
 from generator.components.workflows import backup, drill, exports, restore
 from generator.components.workflows.runs import Ends
-from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
+from generator.components.workflows.scheduled import arguments, cron_workflow, drill_workflow, given
 from generator.components.workflows.turns import turn, turns_in
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
@@ -78,6 +78,7 @@ def brought_back(ends: Ends) -> Manifest:
     """Return the WorkflowTemplate that brings a backup back."""
     item = ends.item
     told = {
+        "into": None,
         "name": item.name,
         "claim": exports.claim_name(ends.to.place),
         "folder": item.target.bucket,
@@ -92,8 +93,7 @@ def brought_back(ends: Ends) -> Manifest:
         "free": "",
     }
     (made,) = read_objects("workflows/restore.yaml")
-    asked = [{"name": "into"}, *({"name": key, "value": value} for key, value in told.items())]
-    spec = {**made["spec"], "arguments": {"parameters": asked}}
+    spec = {**made["spec"], **arguments(made, told)}
     spec |= not_while_kept("restore-{{workflow.parameters.live-bucket}}")
     metadata = {**made["metadata"], "name": restore.operation(item.name)}
     return {**made, "metadata": metadata, "spec": whole(spec, "restore")}

@@ -9,7 +9,7 @@ from generator.components.minio.settings import client_image
 from generator.components.rule_files import read_rules
 from generator.components.static import read_objects, read_text
 from generator.components.workflows import drill, exports
-from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
+from generator.components.workflows.scheduled import arguments, cron_workflow, drill_workflow
 from generator.components.workflows.steps import way
 from generator.components.workflows.targets import WAY, Target, authorities, keys, reached, reader, target, writer
 from generator.components.zabbix.database import storage_class
@@ -113,7 +113,7 @@ def workflow_template(cluster: Cluster, zabbix: Zabbix, file: str, parameters: d
     spec = {
         **shared["spec"],
         **made["spec"],
-        **given(parameters),
+        **arguments(made, parameters),
         "volumeClaimTemplates": [volume(cluster, zabbix, "work")],
         "templates": [order, *(step(one, shared, images) for one in steps)],
     }

@@ -12,6 +12,7 @@ stamp=$(date -d "@$began" +%Y%m%dT%H%M%SZ)
 file="$WORK/$stamp.dump"
 # To psql, and to the shell that it starts.
 export DATABASE DUMP="$file.part" LEFT_OUT=""
+[[ $HISTORY =~ ^(true|false)$ ]] || verdict "history is true or false, not $HISTORY"
 [[ $HISTORY == true ]] || LEFT_OUT="--exclude-table-data=history* --exclude-table-data=trends*"
 
 # One transaction sees one state, and pg_dump is told to see the same.

@@ -183,6 +183,6 @@ def _refuse_others(operation: Operation, values: Mapping[str, str | None]) -> No
                 f"{operation.name}: {one.name} is {value}, and must be a number, as {one.value} is by default"
             )
         if one.choices and value not in one.choices:
-            others = f"there are {', '.join(one.choices)}"
-            near = suggest(value, one.choices, others)
-            raise UsageError(f"{operation.name} knows no {one.name} {value}; {near}")
+            meant = suggest(value, one.choices, "")
+            words = f"{operation.name}: {one.name} is {value}, and must be one of {', '.join(one.choices)}"
+            raise UsageError(f"{words}; {meant}" if meant else words)
