@@ -12,7 +12,7 @@ from reference import decoded, load
 
 from generator.components import compose
 from generator.components.component import Component
-from generator.components.reports import workflow_templates
+from generator.components.reports.templates import workflow_templates
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Operations
 

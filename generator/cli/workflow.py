@@ -79,7 +79,7 @@ def command() -> None:
 @TOLD
 @placed
 def listing(place: Place, output: str) -> int:
-    """Tell what can be run, with its parameters, and what runs or ran, the newest first."""
+    """Tell what can be run, what it does and must be told, and what runs or ran, the newest first."""
     from generator.day2.workflows.operations import operations  # noqa: PLC0415 - heavy
     from generator.day2.workflows.submitting import all_runs  # noqa: PLC0415 - heavy
     from generator.day2.workflows.text import listed  # noqa: PLC0415 - heavy
@@ -99,7 +99,7 @@ def listing(place: Place, output: str) -> int:
 @TOLD
 @placed
 def show(place: Place, name: str, output: str) -> int:
-    """Tell of the run NAME with its steps, or what the operation NAME can be told."""
+    """Tell of the run NAME with its steps, or what the operation NAME does and can be told."""
     from generator.day2.workflows.operations import chosen, operations  # noqa: PLC0415 - heavy
     from generator.day2.workflows.submitting import find_run  # noqa: PLC0415 - heavy
     from generator.day2.workflows.text import operation, tree  # noqa: PLC0415 - heavy
@@ -129,8 +129,12 @@ def submit(place: Place, name: str, parameters: tuple[str, ...], dry_run: bool, 
     """
     from generator.day2.workflows.operations import chosen, operations, run_of  # noqa: PLC0415 - heavy
     from generator.day2.workflows.submitting import begin  # noqa: PLC0415 - heavy
+    from generator.day2.workflows.text import seldom_given  # noqa: PLC0415 - heavy
 
-    workflow = run_of(chosen(operations(*place), name), given(parameters))
+    meant, told = chosen(operations(*place), name), given(parameters)
+    workflow = run_of(meant, told)
+    for note in seldom_given(meant, told):
+        say(note, err=True)
     begun = begin(place.way, workflow, dry_run=dry_run)
     if dry_run:
         say(f"{name} would run with this; nothing was begun")

@@ -70,6 +70,20 @@ def test_what_can_be_run_is_listed(gen: Gen) -> None:
     assert {one["name"] for one in data["operations"]} == {"backup", "drill", *ways}
 
 
+def test_what_an_operation_does_is_told_and_what_is_of_the_cluster(gen: Gen) -> None:
+    assert "Bring a bucket back from its backup" in gen("list")[1]
+    for name in ("backup-datasets", "restore-datasets"):
+        people, _, cluster = gen("show", name)[1].partition("of the cluster, seldom given:")
+        assert "docs/operations.md#" in people
+        assert "-secret" not in people
+        assert "keys" in cluster
+    code, _, err = gen("submit", "backup-datasets", "-p", "target-bucket=x", "-p", "shrink-percent=100")
+    assert code == 0
+    assert [one for one in err.splitlines() if "seldom given" in one] == [
+        "note: target-bucket is of the cluster, and seldom given: the bucket, or the folder, of the backup."
+    ]
+
+
 def test_a_schedule_is_run_with_its_values_and_found_as_its_backup(gen: Gen, there: LiveCluster) -> None:
     code, out, _ = gen("submit", "backup-datasets", "-p", "shrink-percent=100")
     assert code == 0

@@ -22,11 +22,11 @@ from generator.components import compose
 from generator.components.component import Component
 from generator.components.kube_prometheus_stack.alerts import operations_failed
 from generator.components.kube_prometheus_stack.watched import monitors, rules
-from generator.components.reports import workflow_templates
 from generator.components.reports.exit_handler import operations
 from generator.components.reports.metrics import FAILED as FAILURE
 from generator.components.reports.metrics import SCHEDULED, SUCCEEDED
 from generator.components.reports.objects import NAME
+from generator.components.reports.templates import workflow_templates
 from generator.components.static import read_text
 from generator.components.volsync.drills import workflow_template as drill_template
 from generator.components.zabbix.hosts import services

@@ -6,7 +6,7 @@ import pytest
 from reference import load
 
 from generator.components import compose
-from generator.components.reports import workflow_templates
+from generator.components.reports.templates import workflow_templates
 
 
 @pytest.mark.parametrize("name", ["ml50", "a30-bench", "gpu-serving"])

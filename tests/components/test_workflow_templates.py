@@ -12,6 +12,8 @@ from operationtemplates import templates
 from reference import ROOT
 
 from generator.components.python_steps import EXIT_MINUTES
+from generator.components.reports.described import OF_THE_CLUSTER
+from generator.components.static import read_text
 
 Object = dict[str, Any]
 ALL = templates()
@@ -116,6 +118,33 @@ def test_what_is_one_of_some_words_says_them_and_is_one_by_default(name: str) ->
         for step in pods(ALL[name]):
             if "/scripts/api.py" in str(step) or "node-operations" in str(ALL[name]["metadata"]["namespace"]):
                 assert told in step["container"]["env"] or step["name"] == "exit-message", step["name"]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_operation_says_what_it_does_and_where_more_is_told(name: str) -> None:
+    metadata = ALL[name]["metadata"]
+    shown, text = (metadata["annotations"][f"workflows.argoproj.io/{one}"] for one in ("title", "description"))
+    assert re.fullmatch(rf"{metadata['name']}: [A-Z][^\n.]{{8,70}}", shown), "Argo's page shows it in place of the name"
+    file, section = text.split()[-1].split("#")
+    headings = re.findall(r"^##+ (.*)$", (ROOT / file).read_text(), re.MULTILINE)
+    assert section in {re.sub(r"[^a-z0-9 -]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_parameter_says_what_it_means(name: str) -> None:
+    """What the file answers is told apart: people give it seldom."""
+    for one in parameters(ALL[name]):
+        said = one["description"]
+        assert len(said.removeprefix(OF_THE_CLUSTER)) > 15, one["name"]
+        assert said.endswith("."), one["name"]
+        if one["name"].endswith(("-url", "-secret", "-bucket", "-proxy")) or one["name"] in ("name", "claim", "turn"):
+            assert said.startswith(OF_THE_CLUSTER), one["name"]
+
+
+def test_no_text_is_told_of_what_no_operation_asks() -> None:
+    shared = yaml.safe_load(read_text("reports/parameters.yaml"))
+    asked = {one["name"] for each in ALL.values() for one in parameters(each) if one["description"] in shared.values()}
+    assert asked == {*shared}
 
 
 def test_every_operation_has_an_account_of_its_own() -> None:

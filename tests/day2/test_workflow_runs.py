@@ -10,7 +10,7 @@ import pytest
 from generator.day2.workflows.operations import Operation, Parameter, chosen, of_template, operations, run_of
 from generator.day2.workflows.runs import Step, run
 from generator.day2.workflows.submitting import again, begin
-from generator.day2.workflows.text import changes, lasted, listed, tree
+from generator.day2.workflows.text import changes, lasted, listed, operation, tree
 from generator.errors import UsageError
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
@@ -174,9 +174,9 @@ def test_a_name_is_found_and_a_wrong_one_answered() -> None:
 def test_what_can_be_run_and_what_ran_are_listed() -> None:
     runs = [run(workflow(NODES, phase="Running", progress="2/3", startedAt="2026-06-01T11:00:00Z"))]
     assert list(listed([TEMPLATE, BACKUP], runs, NOW)) == [
-        "operation    namespace  schedule   parameters",
-        "backup       ops        -          name shrink-percent=20",
-        "backup-data  ops        0 1 * * *",
+        "operation    namespace  schedule   what it does  must be given",
+        "backup       ops        -          -             name",
+        "backup-data  ops        0 1 * * *  -",
         "",
         "run    phase    steps  began       took",
         "run-1  Running  2/3    60 min ago  60 min",
@@ -195,6 +195,31 @@ def test_a_step_is_plain_data() -> None:
     step = Step(id="a", name="a", phase="Running", message="", started="", finished="", pod=True)
     assert run(workflow({})).data()["steps"] == ()
     assert step.steps == ()
+
+
+def test_what_an_operation_does_is_shown_and_what_the_cluster_answers_last() -> None:
+    does = {"title": "op: Do it", "description": "One node  after\nthe other. docs/operations.md#a"}
+    given = [
+        {"name": "url", "value": "https://s3", "description": "Of the cluster: where it answers."},
+        {"name": "off", "enum": ["no", "yes"], "description": "Whether somebody looked."},
+        {"name": "at", "value": "", "description": "A time."},
+    ]
+    metadata = {"name": "op", "namespace": "n", "annotations": {f"workflows.argoproj.io/{k}": does[k] for k in does}}
+    made = of_template({"metadata": metadata, "spec": {"arguments": {"parameters": given}}})
+    assert list(operation(made)) == [
+        "op: runs op in namespace n",
+        "  Do it. One node after the other. docs/operations.md#a",
+        "  off (must be given)",
+        "    one of no, yes",
+        "    Whether somebody looked.",
+        "  at (empty)",
+        "    A time.",
+        "of the cluster, seldom given:",
+        "  url = https://s3",
+        "    where it answers.",
+        "next: gen workflow submit op -p off=...",
+    ]
+    assert next(one for one in listed([made], [], NOW) if one.startswith("op ")).endswith("  Do it         off")
 
 
 def test_a_value_that_is_none_of_the_choices_is_refused_with_the_nearest() -> None:

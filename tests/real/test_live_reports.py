@@ -28,8 +28,9 @@ from generator.components.health_report import health_report
 from generator.components.health_report.names import NAME as HEALTH
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.components.python_steps import EXIT_MINUTES, IMAGE, at_exit
-from generator.components.reports import reported, workflow_templates
+from generator.components.reports import reported
 from generator.components.reports.metrics import FAILED, SUCCEEDED
+from generator.components.reports.templates import workflow_templates
 from generator.components.static import read_text
 from generator.components.workflows.turns import AT_ONCE
 from generator.live.apiserver import free_ports, tries

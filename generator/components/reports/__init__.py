@@ -2,23 +2,26 @@
 writes, whichever component writes it, and what the handler's pod needs in each namespace that has one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec import structs
 
 from generator.components.component import Component, Manifest, Patch, Secret, Turn
+from generator.components.reports.described import described
 from generator.components.reports.exit_handler import operations
 from generator.components.reports.metrics import measured
 from generator.components.reports.objects import NAME, objects
+from generator.components.reports.templates import workflow_templates
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Operations
 
 
 def reported(cluster: Cluster, components: Iterable[Component]) -> list[Component]:
-    """Return the components with the metrics, and with the exit handlers where the cluster file names a messenger. What
-    handlers share in a namespace comes with the first component that has operations there: the others need it anyway.
+    """Return the components whose operations say what they do, with the metrics, and with the exit handlers where the
+    cluster file names a messenger. What handlers share in a namespace comes with the first component that has
+    operations there: the others need it anyway.
     """
-    told, settings = [measured(component) for component in components], cluster.monitoring.operations
+    told, settings = [measured(described(component)) for component in components], cluster.monitoring.operations
     if not settings:
         return told
     spaces: list[str] = []
@@ -38,12 +41,6 @@ def _told(cluster: Cluster, settings: Operations, component: Component, spaces: 
         patches=(*component.patches, *patches),
         secrets=(*component.secrets, *secrets),
     )
-
-
-def workflow_templates(component: Component) -> Iterator[Manifest]:
-    """Yield the WorkflowTemplates of a component, those that it shares with other clusters and its own."""
-    shared = (template for one in component.operations for template in one.templates)
-    yield from (one for one in (*shared, *component.objects) if one["kind"] == "WorkflowTemplate")
 
 
 def _space(template: Manifest) -> str:

@@ -1,8 +1,7 @@
 """How operations end, told to monitoring: metrics of each WorkflowTemplate that gen writes."""
 
-from msgspec import structs
-
 from generator.components.component import Component, Manifest
+from generator.components.reports.templates import changed
 from generator.components.static import read_objects
 
 SUCCEEDED = "argo_workflows_operation_last_success_seconds"
@@ -20,14 +19,11 @@ SCHEDULED = (
 
 def measured(component: Component) -> Component:
     """Return a component whose operations tell monitoring how they ended."""
-    operations = (structs.replace(one, templates=tuple(map(_told, one.templates))) for one in component.operations)
-    return structs.replace(component, operations=tuple(operations), objects=tuple(map(_told, component.objects)))
+    return changed(component, _told)
 
 
 def _told(one: Manifest) -> Manifest:
-    """Return a WorkflowTemplate with the metrics beside its own ones, and anything else as it is."""
-    if one["kind"] != "WorkflowTemplate":
-        return one
+    """Return a WorkflowTemplate with the metrics beside its own ones."""
     labels = [{"key": "operation", "value": one["metadata"]["name"]}]
     own = one["spec"].get("metrics", {}).get("prometheus", [])
     metrics = [*own, *({**metric, "labels": labels} for metric in read_objects("reports/metrics.yaml"))]

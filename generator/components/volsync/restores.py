@@ -11,6 +11,7 @@ from generator.components.volsync.names import NAMESPACE, RESTORE
 from generator.components.volsync.restoring import claim, comparison, destination
 from generator.components.volsync.sources import able, volume_kind
 from generator.components.workflows.restore import operation
+from generator.components.workflows.scheduled import arguments
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 
@@ -64,10 +65,9 @@ def workflow_template(backup: VolumeBackup) -> Manifest:
     """Return the WorkflowTemplate of a backup."""
     (made,) = read_objects("volsync/restore.yaml")
     (order,) = made["spec"]["templates"]
-    told = {"name": backup.name, "into": "", "at": ""}
     spec = {
         **made["spec"],
-        "arguments": {"parameters": [{"name": key, "value": value} for key, value in told.items()]},
+        **arguments(made, {"name": backup.name, "into": "", "at": ""}),
         "securityContext": pod_security(8737, runAsGroup=8737),
         "volumes": [
             {"name": "scripts", "configMap": {"name": SCRIPTS}},

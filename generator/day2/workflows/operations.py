@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components import compose
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
+from generator.components.reports.described import DESCRIPTION, OF_THE_CLUSTER, title
+from generator.components.reports.templates import workflow_templates
 from generator.day2.workflows.ways import Way
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
@@ -26,15 +28,20 @@ _OF_RUN = ("workflowTemplateRef", "arguments")
 
 
 class Parameter(Struct, frozen=True):
-    """What a run may be told; `value` is None where it must be, `choices` are all that it can be, if known."""
+    """What a run may be told; `value` is None where it must be, `choices` are all that it can be, if known. The cluster
+    file answers what is `of_cluster`.
+    """
 
     name: str
     value: str | None
     choices: tuple[str, ...] = ()
+    description: str = ""
+    of_cluster: bool = False
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """What can be run under a name: a template, or a schedule, which is a template with values. `labels` are those of
+    """What can be run under a name: a template, or a schedule, which is a template with values. `title` and
+    `description` say what it does. `labels` are those of
     its runs, and `more` is what else a schedule says of them, such as tolerations. `owners` are those of its runs.
     """
 
@@ -47,6 +54,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     owners: tuple[Manifest, ...] = ()
     schedule: str = ""
     suspended: bool = False
+    title: str = ""
+    description: str = ""
 
 
 def namespaces(cluster: Cluster) -> list[str]:
@@ -56,10 +65,7 @@ def namespaces(cluster: Cluster) -> list[str]:
 
 def templates(cluster: Cluster) -> Iterator[Manifest]:
     """Yield the WorkflowTemplates of the operations that gen writes for a cluster."""
-    components = compose(cluster)
-    shared = (template for component in components for one in component.operations for template in one.templates)
-    made = (*shared, *(one for component in components for one in component.objects))
-    return (one for one in made if one["kind"] == "WorkflowTemplate")
+    return (one for component in compose(cluster) for one in workflow_templates(component))
 
 
 def operations(way: Way, spaces: Sequence[str]) -> list[Operation]:
@@ -85,12 +91,17 @@ def of_template(template: Manifest) -> Operation:
         template=metadata["name"],
         parameters=tuple(_parameters(template.get("spec")).values()),
         labels=_labels(mapping(dig(template, "spec", "workflowMetadata", "labels"))),
+        title=_title(template),
+        description=_description(template),
     )
 
 
 def _scheduled(schedule: Manifest, named: str, template: Manifest) -> Operation:
     spec = schedule["spec"]
-    parameters = _parameters(template.get("spec")) | _parameters(spec["workflowSpec"])
+    known, given = _parameters(template.get("spec")), _parameters(spec["workflowSpec"])
+    # A schedule says values alone.
+    values = {name: structs.replace(known.get(name, one), value=one.value) for name, one in given.items()}
+    parameters = known | values
     return Operation(
         name=schedule["metadata"]["name"],
         namespace=schedule["metadata"]["namespace"],
@@ -101,7 +112,17 @@ def _scheduled(schedule: Manifest, named: str, template: Manifest) -> Operation:
         owners=owners(schedule),
         schedule=", ".join(map(str, sequence(spec.get("schedules")))),
         suspended=bool(spec.get("suspend")),
+        title=_title(template),
+        description=_description(template),
     )
+
+
+def _title(template: Manifest) -> str:
+    return title(template["metadata"]["name"], mapping(dig(template, "metadata", "annotations")))
+
+
+def _description(template: Manifest) -> str:
+    return " ".join(str(dig(template, "metadata", "annotations", DESCRIPTION) or "").split())
 
 
 def owners(schedule: Manifest) -> tuple[Manifest, ...]:
@@ -121,7 +142,9 @@ def _parameters(spec: object) -> dict[str, Parameter]:
 
 def _parameter(one: object) -> Parameter:
     choices = tuple(map(str, sequence(dig(one, "enum"))))
-    return Parameter(str(dig(one, "name")), _text(dig(one, "value")), choices)
+    said = " ".join((_text(dig(one, "description")) or "").split())
+    description = said.removeprefix(OF_THE_CLUSTER)
+    return Parameter(str(dig(one, "name")), _text(dig(one, "value")), choices, description, description != said)
 
 
 def _text(value: object) -> str | None:

@@ -1,21 +1,25 @@
 """Operations and their runs, for a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from textwrap import wrap
 
-from generator.day2.workflows.operations import Operation
+from generator.day2.workflows.operations import Operation, Parameter
 from generator.day2.workflows.runs import Run, Step
 from generator.live.messages import printed
 from generator.live.times import moment
 
 MARKS = {"Succeeded": "✔", "Failed": "✖", "Error": "✖", "Running": "●", "Skipped": "○", "Omitted": "○"}
+WIDTH = 100
+"""Columns that what is told of an operation takes."""
 FEW = 10
 """Runs of one operation that are listed; the others are counted."""
 
 
 def listed(known: Sequence[Operation], runs: Sequence[Run], now: datetime) -> Iterator[str]:
     """Yield what can be run, and what ran, as they come: the newest first."""
-    yield from map(printed, _table(("operation", "namespace", "schedule", "parameters"), map(_operation, known)))
+    columns = ("operation", "namespace", "schedule", "what it does", "must be given")
+    yield from map(printed, _table(columns, map(_operation, known)))
     yield ""
     if not runs:
         yield "nothing runs, and no run is kept"
@@ -27,9 +31,9 @@ def listed(known: Sequence[Operation], runs: Sequence[Run], now: datetime) -> It
 
 
 def _operation(one: Operation) -> tuple[str, ...]:
-    words = [each.name if each.value is None else f"{each.name}={each.value}" for each in one.parameters]
+    words = [each.name for each in one.parameters if each.value is None]
     schedule = f"{one.schedule} (suspended)" if one.suspended else one.schedule
-    return one.name, one.namespace, schedule or "-", "" if one.schedule else " ".join(words)
+    return one.name, one.namespace, schedule or "-", one.title or "-", " ".join(words)
 
 
 def _cells(one: Run, now: datetime) -> tuple[str, ...]:
@@ -44,14 +48,37 @@ def _table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[
 
 
 def operation(one: Operation) -> Iterator[str]:
-    """Yield what an operation can be told."""
+    """Yield what an operation does, and what it can be told: first by people."""
     yield printed(f"{one.name}: runs {one.template} in namespace {one.namespace}")
+    yield from _wrapped(f"{one.title}. {one.description}" if one.title else one.description, "  ")
     for each in one.parameters:
-        yield printed(f"  {each.name}" + (" (must be given)" if each.value is None else f" = {each.value}"))
-        if each.choices:
-            yield printed(f"    one of {', '.join(each.choices)}")
+        if not each.of_cluster:
+            yield from _parameter(each)
+    if known := [each for each in one.parameters if each.of_cluster]:
+        yield "of the cluster, seldom given:"
+        for each in known:
+            yield from _parameter(each)
     missing = "".join(f" -p {each.name}=..." for each in one.parameters if each.value is None)
     yield printed(f"next: gen workflow submit {one.name}{missing}")
+
+
+def _parameter(one: Parameter) -> Iterator[str]:
+    value = " (must be given)" if one.value is None else f" = {one.value}" if one.value else " (empty)"
+    yield printed(f"  {one.name}{value}")
+    if one.choices:
+        yield printed(f"    one of {', '.join(one.choices)}")
+    yield from _wrapped(one.description, "    ")
+
+
+def _wrapped(text: str, indent: str) -> Iterator[str]:
+    return map(printed, wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
+
+
+def seldom_given(one: Operation, names: Collection[str]) -> Iterator[str]:
+    """Yield which of the parameters that somebody gives are the cluster's own."""
+    for each in one.parameters:
+        if each.of_cluster and each.name in names:
+            yield printed(f"note: {each.name} is of the cluster, and seldom given: {each.description}")
 
 
 def tree(one: Run, now: datetime) -> Iterator[str]:
