@@ -83,3 +83,17 @@ def test_a_control_plane_machine_goes_on_the_way_that_is_told(
     for step in ("preflight", "fence", "gangs", "osds", "evict", "forget"):
         script.STEPS[step](shelf)
     assert ("DELETE", f"/api/v1/nodes/{NODE}") in [(how, path) for how, path, _ in shelf.changes]
+
+
+def test_a_machine_keeps_its_pods_while_a_drive_of_minio_is_healed_elsewhere(
+    script: Any, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Days may pass between the first look and this one: Ceph moves data, and nodes have no lock meanwhile."""
+    amiss = "of the drives of MinIO https://nas-2:9000/export-0 is healed: wait, or mend that, first"
+    monkeypatch.setattr(script.stores, "hindering", lambda _api, _node: iter([amiss]))
+    with pytest.raises(script.Verdict, match="is healed: wait"):
+        script.STEPS["evict"](shelf)
+    assert shelf.changes == []
+    monkeypatch.setattr(script.stores, "hindering", lambda _api, _node: iter([]))
+    script.STEPS["evict"](shelf)
+    assert shelf.asked("POST") == ["operator-1"]

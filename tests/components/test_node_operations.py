@@ -177,13 +177,18 @@ def test_ceph_loses_and_gets_disks_of_one_operation_at_a_time() -> None:
     assert {"name": "ceph"} in TEMPLATES[OSD_REPLACEMENT]["spec"]["synchronization"]["mutexes"]
 
 
+def test_one_drive_of_minio_at_a_time_is_changed_until_it_is_healed() -> None:
+    for name in (DRIVE_REPLACEMENT, MINIO_EXPANSION):
+        assert {"name": "minio"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
+
+
 def test_what_stops_jobs_does_so_one_node_after_the_other() -> None:
     for name in (REMOVAL, *OF_ALL_NODES):
         assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     assert {"name": "node-disruption"} not in TEMPLATES[EXPANSION]["spec"]["synchronization"]["mutexes"]
-    for name in (OSD_REPLACEMENT, DRIVE_REPLACEMENT):
-        assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
-    assert mutexes(REPLACEMENT, "leave") == ["node-disruption"], "and not while a new machine is awaited"
+    for template in ("stop", "empty"):
+        assert mutexes(REPLACEMENT, template) == ["node-disruption"], "and not while a new machine is awaited"
+    assert mutexes(OSD_REPLACEMENT, "purge") == mutexes(DRIVE_REPLACEMENT, "swap") == ["node-disruption"]
     for name in OF_ONE_NODE:
         assert {"name": "node-{{workflow.parameters.node}}"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     (let_in,) = [one for one in TEMPLATES[EXPANSION]["spec"]["templates"] if one["name"] == "let-in"]

@@ -87,6 +87,50 @@ def test_every_run_has_an_end_and_a_lock(name: str) -> None:
     assert spec["synchronization"]["mutexes"]
 
 
+def locks(of: Object) -> list[str]:
+    return [one["name"] for one in of.get("synchronization", {}).get("mutexes", ())]
+
+
+def taken(template: Object, name: str, held: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each step below one of a template, with the locks that are held while it works, the first one first."""
+    found = by_name(template)[name]
+    held += tuple(locks(found))
+    yield name, held
+    for one in (each for group in found.get("steps", ()) for each in group):
+        yield from taken(template, one["template"], held)
+
+
+def held_by_steps() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield each operation on nodes with each of its steps, and the locks that are held while that works."""
+    for key, one in ALL.items():
+        if "node-operations/" in key:
+            steps = taken(one, one["spec"]["entrypoint"], tuple(locks(one["spec"])))
+            yield from ((one["metadata"]["name"], step, held) for step, held in steps)
+
+
+def test_no_lock_of_nodes_is_held_while_data_moves_or_a_machine_is_awaited() -> None:
+    """For days, in which no job leaves a sick GPU."""
+    long = {"out", "storage", "heal", "osds", "join"}
+    found = [(name, step, held) for name, step, held in held_by_steps() if step in long]
+    assert {name for name, _, _ in found} == {
+        "drive-replacement", "node-expansion", "node-replacement", "osd-replacement",
+    }  # fmt: skip
+    assert not [one for one in found if "node-disruption" in one[2]]
+
+
+def test_no_two_runs_wait_for_each_other() -> None:
+    """Whoever holds two locks has taken them in one order. Those of a whole workflow are taken at once."""
+    orders = set()
+    for key, one in ALL.items():
+        first = locks(one["spec"])
+        for _, held in taken(one, one["spec"]["entrypoint"], tuple(first)):
+            later = held[len(first) :]
+            assert len({*held}) == len(held), f"{key} waits for itself"
+            orders |= {(outer, inner) for inner in later for outer in held[: held.index(inner)]}
+    assert ("ceph", "node-disruption") in orders
+    assert not [(one, other) for one, other in orders if (other, one) in orders]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_step_is_tried_again_or_not_for_a_reason(name: str) -> None:
     """Never where the script has a verdict, which is exit code 2."""
