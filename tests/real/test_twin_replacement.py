@@ -459,6 +459,27 @@ def test_a_disk_of_ceph_is_changed_in_two_runs(operator: Steps) -> None:
     steps.patch(record("nodes-cpu"), {"data": {node: said}})
 
 
+def test_all_disks_of_a_host_leave_by_one_run_and_no_note_stays(operator: Steps) -> None:
+    """Beside a change of one of them that had begun, and that nobody ends with a new disk."""
+    steps, node, note = operator, "cpu-28", record("osd-replacement-cpu-28")
+    said = steps.api.get(record("nodes-cpu"))["data"][node]
+    expects(steps, "cpu", node, osds=2)
+    osds(steps, node, 6, 7)
+    with answering(steps, Ceph({6: Osd("fff", node), 7: Osd("ggg", node)})) as ceph:
+        steps.good("osd_replacement", "preflight", node, OSD="6")
+        steps.good("osd_replacement", "preflight", node, OSD="all", DISK="none")
+        assert steps.api.get(note)["data"].keys() == {"begun", "osd-6", "osd-all"}
+        for step in ("out", "purge"):
+            steps.good("osd_replacement", step, node, OSD="all", DISK="none")
+        assert ceph.osds == {}
+        assert "gone for good: all OSDs" in steps.good("osd_replacement", "report", node, OSD="all", DISK="none")
+        assert steps.api.get(note)["data"].keys() == {"begun", "osd-6"}
+        for step in ("preflight", "out", "purge", "report"):
+            steps.good("osd_replacement", step, node, OSD="6", DISK="none")
+    assert steps.api.get(note) is None
+    steps.patch(record("nodes-cpu"), {"data": {node: said}})
+
+
 def test_an_osd_that_is_needed_again_runs_on(operator: Steps) -> None:
     steps, node, osd = operator, "cpu-26", {"OSD": "5"}
     said = steps.api.get(record("nodes-cpu"))["data"][node]

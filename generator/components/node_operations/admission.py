@@ -50,7 +50,7 @@ NAMED = {NAMESPACE: "burn-in-", ROOK: "ask-ceph-", MINIO: "ask-minio-"}
 """How the names of these Jobs begin; a node's follows."""
 NOTES = {
     REPLACEMENT: "^(begun|uid|osds|machine)$",
-    OSD_REPLACEMENT: "^(begun|osd-[0-9]+)$",
+    OSD_REPLACEMENT: "^(begun|osd-([0-9]+|all))$",
     DRIVE_REPLACEMENT: "^(begun|drive|server|healing)$",
     MINIO_EXPANSION: "^(begun|servers)$",
 }

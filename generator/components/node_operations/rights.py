@@ -26,7 +26,7 @@ from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.capacity import osds
 from generator.model.cluster import Cluster
 
-VERBS = {OSD_REPLACEMENT: ["patch"], MINIO_EXPANSION: ["delete", "list"]}
+VERBS = {MINIO_EXPANSION: ["delete", "list"]}
 """What is done with notes where it is not all of it."""
 
 
