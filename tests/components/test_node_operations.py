@@ -146,8 +146,9 @@ def test_variables_that_scripts_read_are_given(name: str) -> None:
     of_tests = {"ACCOUNT", "AWAY", "DRAIN_ONLY", "LAST_WORDS", "MOMENT", "PAUSE", "PLACE_SECONDS"}
     # Of drivers nothing asks whether storage and control plane may miss a node: both stay as they are.
     of_tests |= {"CONTROL_PLANE_OUTAGE", "STORAGE_SECONDS"} if name == DRIVER_UPGRADE else set()
-    # Who replaces a machine has the same steps as who takes one in, and asks for no neighbour.
-    of_tests |= {"NEIGHBOUR"} if name == REPLACEMENT else set()
+    # Who replaces a machine has the same steps as who takes one in, and asks for no neighbour; and as who empties one,
+    # whose OSDs leave in any case.
+    of_tests |= {"NEIGHBOUR", "OSDS"} if name == REPLACEMENT else set()
     known = given | of_tests | {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
     assert set(re.findall(r'(?:os\.environ(?:\.get\(|\[)|said\()"(\w+)"', texts)) <= known
     assert ("DRAIN_ONLY" in given) == (name == DRIVER_UPGRADE), "elsewhere all pods leave"
@@ -174,6 +175,7 @@ def mutexes(name: str, template: str) -> list[str]:
 
 def test_ceph_loses_and_gets_disks_of_one_operation_at_a_time() -> None:
     assert mutexes(EXPANSION, "let-in") == mutexes(REPLACEMENT, "let-in") == mutexes(REPLACEMENT, "osds") == ["ceph"]
+    assert mutexes(REMOVAL, "osds") == ["ceph"]
     assert {"name": "ceph"} in TEMPLATES[OSD_REPLACEMENT]["spec"]["synchronization"]["mutexes"]
 
 
@@ -252,9 +254,14 @@ def test_no_operation_may_change_the_scripts_of_others(ml50: Cluster) -> None:
     here = [one for one in roles if one["metadata"].get("namespace", NAMESPACE) == NAMESPACE]
     rules = [rule for one in here for rule in one["rules"] if "configmaps" in rule.get("resources", ())]
     changing = [rule for rule in rules if {"delete", "patch", "update"} & {*rule["verbs"]}]
-    assert len(changing) == 4
+    assert len(changing) == 5
     names = {name for rule in changing for name in rule["resourceNames"]}
-    assert {"node-replacement-gpu-01", "osd-replacement-cpu-27", "drive-replacement-nas-2"} <= names
+    assert {
+        "node-removal-cpu-27",
+        "node-replacement-gpu-01",
+        "osd-replacement-cpu-27",
+        "drive-replacement-nas-2",
+    } <= names
     assert not names & {one["metadata"]["name"] for one in (scripts(), *config_maps(ml50), upgrade_facts(ml50))}
 
 

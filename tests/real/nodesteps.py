@@ -82,6 +82,8 @@ TIMES = {
     "MEMBER": "kept",
     "DISK": "former",
     "ROOM": "enough",
+    "OSDS": "kept",
+    "OSD_SECONDS": "120",
     "RESTART_SECONDS": "60",
     "ACCEPT_SECONDS": "60",
     "HEAL_SECONDS": "120",
