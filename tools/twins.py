@@ -60,6 +60,7 @@ GROUPS = (
     Group(420, ("test_fleet_pods",)),
     Group(450, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
     Group(360, ("test_twin_replacement",)),
+    Group(300, ("test_twin_refusals", "test_twin_disks_refused")),
     Group(600, ("test_twin_upgrade",)),
     Group(300, ("test_rehearse",)),
     Group(300, ("test_live_status", "test_live_files")),
