@@ -88,6 +88,22 @@ def test_no_disk_of_ceph_goes_that_is_not_known_for_certain(steps: Steps, disk: 
     assert steps.api.get(note) is None
 
 
+def test_who_cannot_clear_away_what_asked_last_asks_nothing(steps: Steps, disk: str) -> None:
+    metadata = {"name": f"ask-ceph-{disk}", "namespace": ROOK, "finalizers": ["twin.test/hold"]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata}
+    container = {"name": "main", "image": "registry.example.org/any:1"}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    steps.api.apply({**job, "spec": {"suspend": True, "template": template}})
+    with (
+        answering(steps, Ceph({3: Osd("aaa", disk)})) as ceph,
+        changed(steps, "ANSWER = 180.0", "ANSWER = 2.0", "asking.py"),
+    ):
+        said = steps.refused("osd_replacement", "preflight", disk, OSD="3")
+    assert f"ask-ceph-{disk} does not go: look at its pods" in said
+    assert ceph.asked == []
+    steps.patch(f"/apis/batch/v1/namespaces/{ROOK}/jobs/ask-ceph-{disk}", {"metadata": {"finalizers": None}})
+
+
 class Mute(Ceph):
     """Ceph without a quorum: each command ends at the time that it has."""
 

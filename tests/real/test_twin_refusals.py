@@ -225,6 +225,9 @@ def new(steps: Steps) -> Iterator[str]:
 def test_a_machine_is_not_let_in_before_it_is_ready_and_was_tried(steps: Steps, new: str) -> None:
     steps.good("expansion", "join", new)
     assert "there is no pod other with a container main" in steps.refused("expansion", "burn-in", new, POD="other")
+    with left_over(steps, new), changed(steps, "looks(120)", "looks(2)", "jobs.py"):
+        said = steps.refused("expansion", "burn-in", new)
+        assert f"burn-in-{new} does not go: `kubectl --namespace node-operations describe job burn-in-{new}`" in said
     down(steps, new)
     for operation in ("expansion", "replacement"):
         said = steps.refused(operation, "ready", new, READY_SECONDS="1")
@@ -232,6 +235,23 @@ def test_a_machine_is_not_let_in_before_it_is_ready_and_was_tried(steps: Steps, 
         steps.patch(f"{NODES}/{new}", {"metadata": {"labels": {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}}})
         assert "GPUs called NVIDIA-A100-SXM4-80GB, not H100" in steps.refused(operation, "ready", new)
         steps.patch(f"{NODES}/{new}", {"metadata": {"labels": {"nvidia.com/gpu.product": None}}})
+
+
+@contextlib.contextmanager
+def left_over(steps: Steps, node: str) -> Iterator[None]:
+    """Let a burn-in of a former run have ended and be held there, until the block ends."""
+    job = {"name": f"burn-in-{node}", "namespace": NAMESPACE, "finalizers": ["twin.test/hold"]}
+    container = {"name": "main", "image": "registry.example.org/any:1", "env": [{"name": "EXPECTED", "value": "{}"}]}
+    spec = {"suspend": True, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
+    steps.api.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": job, "spec": spec})
+    path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/burn-in-{node}"
+    failed = {"reason": "BackoffLimitExceeded", "message": "", "status": "True"}
+    now = "2026-11-01T00:00:00Z"
+    ends = [{**failed, "type": one, "lastTransitionTime": now} for one in ("FailureTarget", "Failed")]
+    steps.status(path, {"startTime": now, "conditions": ends})
+    yield
+    steps.patch(path, {"metadata": {"finalizers": None}})
+    steps.api.wait("it has gone", lambda: steps.api.get(path) is None)
 
 
 def test_a_neighbour_that_lacks_something_or_is_promised_to_a_job_is_refused(steps: Steps, new: str) -> None:
