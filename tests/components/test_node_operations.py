@@ -180,11 +180,12 @@ def test_ceph_loses_and_gets_disks_of_one_operation_at_a_time() -> None:
 
 
 def test_what_stops_jobs_does_so_one_node_after_the_other() -> None:
-    for name in (REMOVAL, *OF_ALL_NODES):
+    for name in OF_ALL_NODES:
         assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     assert {"name": "node-disruption"} not in TEMPLATES[EXPANSION]["spec"]["synchronization"]["mutexes"]
     for name in (OSD_REPLACEMENT, DRIVE_REPLACEMENT):
         assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
+    assert mutexes(REMOVAL, "empty") == ["node-disruption"], "and not while its OSDs leave"
     assert mutexes(REPLACEMENT, "leave") == ["node-disruption"], "and not while a new machine is awaited"
     for name in OF_ONE_NODE:
         assert {"name": "node-{{workflow.parameters.node}}"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]

@@ -88,6 +88,20 @@ def test_no_disk_of_ceph_goes_that_is_not_known_for_certain(steps: Steps, disk: 
     assert steps.api.get(note) is None
 
 
+def test_a_machine_with_disks_of_ceph_stays_while_ceph_is_nearly_full(steps: Steps, disk: str) -> None:
+    steps.ceph("HEALTH_WARN", OSD_NEARFULL="2 nearfull osd(s)")
+    said = steps.refused("replacement", "preflight", disk)
+    assert f"no room for what the OSDs of {disk} hold: OSD_NEARFULL: 2 nearfull osd(s)" in said
+    assert not cordoned(steps, disk)
+    assert steps.api.get(record(f"node-replacement-{disk}")) is None
+    # One that has none, or none any more, gives Ceph nothing to move.
+    steps.good("replacement", "preflight", OTHER)
+    steps.api.request("DELETE", record(f"node-replacement-{OTHER}"))
+    steps.ceph("HEALTH_OK")
+    with answering(steps, Ceph({3: Osd("aaa", disk)})):
+        steps.good("replacement", "preflight", disk)
+
+
 def test_who_cannot_clear_away_what_asked_last_asks_nothing(steps: Steps, disk: str) -> None:
     metadata = {"name": f"ask-ceph-{disk}", "namespace": ROOK, "finalizers": ["twin.test/hold"]}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata}

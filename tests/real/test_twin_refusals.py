@@ -142,14 +142,6 @@ def test_a_monitor_stays_while_ceph_is_not_whole_or_where_it_has_no_other_place(
     assert f"{monitored} runs a monitor of Ceph, and there is no other node that it could go to" in said
 
 
-def test_a_machine_with_disks_of_ceph_stays_while_ceph_is_nearly_full(steps: Steps) -> None:
-    steps.ceph("HEALTH_WARN", OSD_NEARFULL="2 nearfull osd(s)")
-    said = stopped(steps, "replacement", "cpu-28")
-    steps.ceph("HEALTH_OK")
-    assert "no room for what the OSDs of cpu-28 hold: OSD_NEARFULL: 2 nearfull osd(s)" in said
-    begins(steps, "replacement", "cpu-28")
-
-
 @pytest.fixture
 def dead(steps: Steps) -> Iterator[str]:
     """A node whose machine lost its power, and from whose address nothing is heard."""
