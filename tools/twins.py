@@ -48,7 +48,7 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group(1600, ("test_live_disks", "test_live_nodes")),
+    Group(2000, ("test_live_disks", "test_live_nodes")),
     Group(1000, ("test_live_backups", "test_live_exports")),
     Group(600, ("test_live_sync",)),
     Group(530, ("test_rehearse_argocd",)),
@@ -60,6 +60,7 @@ GROUPS = (
     Group(420, ("test_fleet_pods",)),
     Group(450, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
     Group(360, ("test_twin_replacement",)),
+    Group(420, ("test_twin_refusals", "test_twin_disks_refused", "test_twin_killed")),
     Group(600, ("test_twin_upgrade",)),
     Group(300, ("test_rehearse",)),
     Group(300, ("test_live_status", "test_live_files")),

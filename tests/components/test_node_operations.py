@@ -146,8 +146,9 @@ def test_variables_that_scripts_read_are_given(name: str) -> None:
     of_tests = {"ACCOUNT", "AWAY", "DRAIN_ONLY", "LAST_WORDS", "MOMENT", "PAUSE", "PLACE_SECONDS"}
     # Of drivers nothing asks whether storage and control plane may miss a node: both stay as they are.
     of_tests |= {"CONTROL_PLANE_OUTAGE", "STORAGE_SECONDS"} if name == DRIVER_UPGRADE else set()
-    # Who replaces a machine has the same steps as who takes one in, and asks for no neighbour.
-    of_tests |= {"NEIGHBOUR"} if name == REPLACEMENT else set()
+    # Who replaces a machine has the same steps as who takes one in, and asks for no neighbour; and as who empties one,
+    # whose OSDs leave in any case.
+    of_tests |= {"NEIGHBOUR", "OSDS"} if name == REPLACEMENT else set()
     known = given | of_tests | {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
     assert set(re.findall(r'(?:os\.environ(?:\.get\(|\[)|said\()"(\w+)"', texts)) <= known
     assert ("DRAIN_ONLY" in given) == (name == DRIVER_UPGRADE), "elsewhere all pods leave"
@@ -174,6 +175,7 @@ def mutexes(name: str, template: str) -> list[str]:
 
 def test_ceph_loses_and_gets_disks_of_one_operation_at_a_time() -> None:
     assert mutexes(EXPANSION, "let-in") == mutexes(REPLACEMENT, "let-in") == mutexes(REPLACEMENT, "osds") == ["ceph"]
+    assert mutexes(REMOVAL, "osds") == ["ceph"]
     assert {"name": "ceph"} in TEMPLATES[OSD_REPLACEMENT]["spec"]["synchronization"]["mutexes"]
 
 
@@ -183,12 +185,13 @@ def test_one_drive_of_minio_at_a_time_is_changed_until_it_is_healed() -> None:
 
 
 def test_what_stops_jobs_does_so_one_node_after_the_other() -> None:
-    for name in (REMOVAL, *OF_ALL_NODES):
+    for name in OF_ALL_NODES:
         assert {"name": "node-disruption"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     assert {"name": "node-disruption"} not in TEMPLATES[EXPANSION]["spec"]["synchronization"]["mutexes"]
     for template in ("stop", "empty"):
         assert mutexes(REPLACEMENT, template) == ["node-disruption"], "and not while a new machine is awaited"
     assert mutexes(OSD_REPLACEMENT, "purge") == mutexes(DRIVE_REPLACEMENT, "swap") == ["node-disruption"]
+    assert mutexes(REMOVAL, "empty") == ["node-disruption"], "and not while its OSDs leave"
     for name in OF_ONE_NODE:
         assert {"name": "node-{{workflow.parameters.node}}"} in TEMPLATES[name]["spec"]["synchronization"]["mutexes"]
     (let_in,) = [one for one in TEMPLATES[EXPANSION]["spec"]["templates"] if one["name"] == "let-in"]
@@ -257,9 +260,14 @@ def test_no_operation_may_change_the_scripts_of_others(ml50: Cluster) -> None:
     here = [one for one in roles if one["metadata"].get("namespace", NAMESPACE) == NAMESPACE]
     rules = [rule for one in here for rule in one["rules"] if "configmaps" in rule.get("resources", ())]
     changing = [rule for rule in rules if {"delete", "patch", "update"} & {*rule["verbs"]}]
-    assert len(changing) == 4
+    assert len(changing) == 5
     names = {name for rule in changing for name in rule["resourceNames"]}
-    assert {"node-replacement-gpu-01", "osd-replacement-cpu-27", "drive-replacement-nas-2"} <= names
+    assert {
+        "node-removal-cpu-27",
+        "node-replacement-gpu-01",
+        "osd-replacement-cpu-27",
+        "drive-replacement-nas-2",
+    } <= names
     assert not names & {one["metadata"]["name"] for one in (scripts(), *config_maps(ml50), upgrade_facts(ml50))}
 
 

@@ -35,7 +35,7 @@ SHARED = {
 
 CHOSEN = {
     "accept", "action", "benchmark", "burn-in", "control-plane-outage", "disk", "etags", "history", "how", "member",
-    "off", "room", "switch",
+    "off", "osds", "room", "switch",
 }  # fmt: skip
 """Parameters that scripts compare with words."""
 
@@ -113,7 +113,7 @@ def test_no_lock_of_nodes_is_held_while_data_moves_or_a_machine_is_awaited() -> 
     long = {"out", "storage", "heal", "osds", "join"}
     found = [(name, step, held) for name, step, held in held_by_steps() if step in long]
     assert {name for name, _, _ in found} == {
-        "drive-replacement", "node-expansion", "node-replacement", "osd-replacement",
+        "drive-replacement", "node-expansion", "node-removal", "node-replacement", "osd-replacement",
     }  # fmt: skip
     assert not [one for one in found if "node-disruption" in one[2]]
 

@@ -82,12 +82,15 @@ TIMES = {
     "MEMBER": "kept",
     "DISK": "former",
     "ROOM": "enough",
+    "OSDS": "kept",
+    "OSD_SECONDS": "120",
     "RESTART_SECONDS": "60",
     "ACCEPT_SECONDS": "60",
     "HEAL_SECONDS": "120",
     "SAMPLE": "20",
 }
-# Runs a step that is killed when the API server has made its first change: questions to Ceph and MinIO are none.
+# Runs a step that is killed when the API server has made its first change. Questions to Ceph and MinIO are none; where
+# LET_PASS says a number, it is ended while the Job asks the question after so many.
 KILLED = """
 import os, runpy, signal, sys
 
@@ -97,11 +100,19 @@ import api
 
 ASKING = tuple(f"/apis/batch/v1/namespaces/{space}/jobs" for space in ("rook-ceph", "minio"))
 send = api.Api.send
+left = int(os.environ.get("LET_PASS", "-1"))
 
 def send_and_die(self, method, *words):
+    global left
     answer = send(self, method, *words)
-    if method != "GET" and answer is not None and not words[0].startswith(ASKING):
+    if method == "GET" or answer is None:
+        return answer
+    if not words[0].startswith(ASKING):
         os.kill(os.getpid(), signal.SIGKILL)
+    if method == "POST":
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+        left -= 1
     return answer
 
 api.Api.send = send_and_die
@@ -200,16 +211,24 @@ class Steps:
         return self._run(command, operation, node, told)
 
     def killed(self, operation: str, step: str, node: str, **told: str) -> int:
-        """Run a step that is killed after each change that it makes, and done again until it succeeds; how often it was
-        killed.
+        """Run a step that is killed as `kills` says, and done again until it succeeds; how often it was killed."""
+        return sum(1 for _ in self.kills(operation, step, node, **told))
+
+    def kills(self, operation: str, step: str, node: str, **told: str) -> Iterator[None]:
+        """Run a step that is killed after each change that it makes, and done again until it succeeds; yield each time
+        that it was killed. With ASKING it is killed at each question to Ceph or MinIO as well.
         """
         command = [sys.executable, "-B", "-c", KILLED, str(self.folder / f"{operation}.py"), step]
-        for count in range(40):
-            process = self._run(command, operation, node, told)
-            said, _ = process.communicate(timeout=240)
-            if process.returncode != -signal.SIGKILL:
-                assert process.returncode == 0, said
-                return count
+        asked = 0
+        for _ in range(40):
+            passing = {"LET_PASS": str(asked)} if "ASKING" in told else {}
+            process = self._run(command, operation, node, {**told, **passing})
+            said, _words = process.communicate(timeout=240)
+            if process.returncode == 0:
+                return
+            assert process.returncode in (-signal.SIGKILL, -signal.SIGTERM), said
+            asked += process.returncode == -signal.SIGTERM
+            yield
         raise AssertionError(f"{step} changes something each time")
 
     def _run(self, command: list[str], operation: str, node: str, told: dict[str, str]) -> Running:

@@ -9,8 +9,9 @@ import pytest
 from auditing import asked, betrayed, executor, stored, written
 from cephplayed import IMAGE, Ceph, Osd
 from livesite import Site
-from nodesteps import expects
+from nodesteps import NODES, expects
 
+from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.node_operations.names import NAMESPACE, OSD_REPLACEMENT
 from generator.components.rook_ceph import NAMESPACE as ROOK
 
@@ -18,7 +19,7 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
 ACCOUNT = f"{NAMESPACE}:{OSD_REPLACEMENT}"
-HOST, OSD = "cpu-27", "rook-ceph-osd-4"
+HOST, OTHER, OSD, MONITOR = "cpu-27", "cpu-26", "rook-ceph-osd-4", "rook-ceph-mon-a"
 ALONE = "test/alone"
 """A taint that keeps what really runs off the node."""
 KEY = secrets.token_hex(16)
@@ -88,6 +89,52 @@ def test_a_disk_is_changed_in_two_runs_though_each_is_killed_while_it_waits(site
     assert f"{HOST} has all its OSDs again" in said
     assert ceph.osds[4].fsid == "ddd", "the new OSD was destroyed"
     assert [one for one in ceph.asked if one.startswith("purge")] == ["purge osd.4"]
+
+
+@pytest.fixture
+def data(site: Site, ceph: Ceph) -> Iterator[Ceph]:
+    """The node with its OSD, which holds data, and with a monitor, which could be on another node as well."""
+    site.steps.join(OTHER, taints=[{"key": ALONE, "effect": "NoSchedule"}])
+    site.steps.register(HOST, RBD_DRIVER, CEPHFS_DRIVER)
+    site.steps.deployment(ROOK, MONITOR, HOST, app="rook-ceph-mon", tolerates=(ALONE,))
+    ceph.osds = {4: Osd("eee", HOST, groups=24)}
+    ceph.asked.clear()
+    ceph.stuck = True
+    runs(site)
+    yield ceph
+    site.steps.undeploy(ROOK, MONITOR)
+    site.steps.leave(OTHER)
+
+
+def test_a_machine_with_data_is_replaced_though_the_run_is_killed_while_it_waits(site: Site, data: Ceph) -> None:
+    former = site.steps.node(HOST)["metadata"]["uid"]
+    run = site.begin("node-replacement", HOST, "-p", "answer-port=", "-p", "burn-in=none")
+    site.until("Ceph was asked whether it is safe", lambda: "safe-to-destroy 4" in data.asked)
+    run = site.killed(run)
+    assert data.osds.keys() == {4}
+    data.stuck = False
+    site.reaches(run, "monitors")
+    assert data.osds == {}
+    run = site.killed(run)
+    assert site.steps.node(HOST)["metadata"]["uid"] == former
+    site.steps.undeploy(ROOK, MONITOR)
+    site.reaches(run, "join")
+    assert site.api.get(f"{NODES}/{HOST}") is None
+    site.steps.join(HOST, taints=[{"key": ALONE, "effect": "NoSchedule"}])
+    site.steps.register(HOST, RBD_DRIVER, CEPHFS_DRIVER)
+    site.reaches(run, "storage")
+    run = site.killed(run)
+    # The new machine's OSD gets the number that is free.
+    data.osds[4] = Osd("fff", HOST)
+    site.reaches(run, "storage")
+    runs(site)
+    said = site.good(run)
+    assert "is started anew: Rook looks for new disks" in said
+    assert f"{HOST} is another machine now" in said
+    assert data.osds[4].fsid == "fff", "the new OSD was destroyed"
+    assert [one for one in data.asked if one.startswith("purge")] == ["purge osd.4"]
+    assert site.steps.node(HOST)["metadata"]["uid"] != former
+    assert not site.steps.node(HOST)["spec"].get("unschedulable")
 
 
 def test_what_the_executor_may_is_used_and_nothing_is_missing(site: Site, ceph: Ceph) -> None:

@@ -9,6 +9,7 @@ from nodesteps import NODES, expects, silent
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.node_operations.names import NAMESPACE
+from generator.components.rook_ceph import NAMESPACE as ROOK
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
@@ -19,6 +20,8 @@ GPU, RDMA = "nvidia.com/gpu", "rdma/hca_shared_devices_a"
 POOL = (GPU, "gen.internal/inference")
 MOMENTS = ["-p", "answer-port=", "-p", "ready-seconds=900", "-p", "join-seconds=900", "-p", "burn-in-seconds=900"]
 WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+RACK = "topology.rook.io/rack"
+CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
@@ -70,21 +73,41 @@ def test_a_node_joins_while_the_operation_waits_and_is_let_in(site: Site, machin
     assert not site.steps.node(machine)["spec"].get("unschedulable")
 
 
-def test_an_expansion_that_is_killed_at_each_step_goes_on(site: Site, machine: str) -> None:
-    run = site.begin("node-expansion", machine, *MOMENTS)
-    for step in ("join", "ready", "burn-in"):
-        site.reaches(run, step)
+@pytest.fixture
+def disk(site: Site, machine: str) -> Iterator[str]:
+    """A machine that brings Ceph a disk."""
+    said = site.api.get(f"{CONFIG_MAPS}/nodes-gpu-inference")["data"][machine]
+    expects(site.steps, "gpu-inference", machine, osds=1)
+    yield machine
+    site.steps.patch(f"{CONFIG_MAPS}/nodes-gpu-inference", {"data": {machine: said}})
+    site.steps.undeploy(ROOK, "rook-ceph-osd-90")
+
+
+def test_an_expansion_that_is_killed_at_each_step_goes_on(site: Site, disk: str) -> None:
+    run = site.begin("node-expansion", disk, *MOMENTS)
+    for step in ("join", "marks", "ready", "burn-in"):
+        if step == "marks":  # which takes a moment, and may have done it already
+            site.until("marks begins", lambda run=run: site.step(run, "marks"))  # type: ignore[misc]
+        else:
+            site.reaches(run, step)
         run = site.killed(run)
         if step == "join":
             site.reaches(run, step)
-            site.steps.join(machine, without=[GPU, RDMA])
+            site.steps.join(disk, without=[GPU, RDMA, RACK])
         elif step == "ready":
-            devices(site, machine)
+            devices(site, disk)
     # It waits for the Job of the run that was killed; one that had ended before would not count.
     site.reaches(run, "burn-in")
     passes(site)
-    assert "was begun at" in site.good(run)
-    assert not site.steps.node(machine)["spec"].get("unschedulable")
+    site.reaches(run, "storage")
+    assert "was begun at" in site.said(run)
+    run = site.killed(run)
+    site.reaches(run, "storage")
+    labels = {"ceph-osd-id": "90"}
+    site.steps.deployment(ROOK, "rook-ceph-osd-90", disk, app="rook-ceph-osd", labels=labels, tolerates=POOL)
+    assert f"1 OSDs run on {disk}" in site.good(run)
+    assert site.steps.node(disk)["metadata"]["labels"][RACK] == "r3"
+    assert not site.steps.node(disk)["spec"].get("unschedulable")
 
 
 @pytest.fixture

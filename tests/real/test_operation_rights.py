@@ -151,7 +151,7 @@ CEPH = [*(f"ceph osd {one}" for one in (*CEPH, "safe-to-destroy 1 2 3 --format j
 
 def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> None:
     for words in CEPH:
-        for who in (REPLACEMENT, OSD_REPLACEMENT, *([REMOVAL] if words.startswith("room") else [])):
+        for who in (REPLACEMENT, OSD_REPLACEMENT, REMOVAL):
             assert server.create(ask_ceph(args=words.split()), by=account(who)) == (201, "")
     for who in (DRIVE_REPLACEMENT, MINIO_EXPANSION, REPLACEMENT, UPGRADE, MAINTENANCE):
         for words in ("drives", "drives minio-nas-2-1 0", "sample 20"):
@@ -164,6 +164,7 @@ def test_what_the_steps_make_is_taken(server: "ApiServer", ml50: Cluster) -> Non
     for name in ("burn-in-gpu-01-rack-1-example-org-0a1b2c3d", "burn-in-gpu-01.rack-1.example.org"):
         assert server.create(at(burn_in(), name, "gpu-01.rack-1.example.org"), by=account(EXPANSION)) == (201, "")
     notes = {REPLACEMENT: {"osds": "{}", "uid": "", "machine": ""}, OSD_REPLACEMENT: {"osd-7": "{}"}}
+    notes[REMOVAL] = {"osds": "{}"}
     notes |= {DRIVE_REPLACEMENT: {"drive": "0", "server": "", "healing": ""}, MINIO_EXPANSION: {"servers": "{}"}}
     for who, data in notes.items():
         assert server.create(note(who, **data), by=account(who)) == (201, "")
@@ -347,7 +348,7 @@ def test_ceph_and_minio_are_asked_nothing_else(server: "ApiServer", ml50: Cluste
     asked = [(ask_ceph(args=one.split()), OSD_REPLACEMENT) for one in WORDS]
     foreign = ("fail 0", "field a b", "sample 20;id", "drives x", "drives x * 0")
     asked += [(ask_minio(ml50, *one.split()), UPGRADE) for one in foreign]
-    asked += [(ask_ceph(args=one.split()), REMOVAL) for one in (*WORDS, *CEPH) if one not in ("room 7", "room 1 2 3")]
+    asked += [(ask_ceph(args=one.split()), REMOVAL) for one in WORDS]
     asked += [(ask_ceph(args=[]), REPLACEMENT), (ask_minio(ml50), UPGRADE)]
     for job, who in asked:
         status, message = server.create(job, by=account(who))
@@ -357,7 +358,7 @@ def test_ceph_and_minio_are_asked_nothing_else(server: "ApiServer", ml50: Cluste
 def test_no_account_makes_the_jobs_of_another_one_or_elsewhere(server: "ApiServer", ml50: Cluster) -> None:
     minio = ask_minio(ml50, "drives")
     others = ("gpu-care", "gpu-drain", "burn-in", "default")
-    for who in (REMOVAL, UPGRADE, MAINTENANCE, DRIVER_UPGRADE, EXPANSION, DRIVE_REPLACEMENT, *others):
+    for who in (UPGRADE, MAINTENANCE, DRIVER_UPGRADE, EXPANSION, DRIVE_REPLACEMENT, *others):
         assert server.create(ask_ceph(), by=account(who))[0] == 422, who
     for who in (REMOVAL, DRIVER_UPGRADE, EXPANSION, OSD_REPLACEMENT, "gpu-care", "default"):
         assert server.create(minio, by=account(who))[0] == 422, who
@@ -416,6 +417,7 @@ def test_no_note_is_taken_for_a_fact(server: "ApiServer") -> None:
         planted(metadata={"namespace": ROOK}),
         planted(metadata={"ownerReferences": [OWNER]}),
         planted(data={"_pool": "{}"}),
+        planted(metadata={"name": "node-removal-nas-1"}),
         planted(binaryData={"a": "AAAA"}),
         planted(immutable=True),
     ]
@@ -470,10 +472,11 @@ def test_only_what_is_theirs_is_deleted(server: "ApiServer", ml50: Cluster) -> N
     for one in (osd, monitor, prepare, setup):
         assert server.create(one, dry=False)[0] == 201
     for one in (monitor, prepare, setup):
-        for who in (OSD_REPLACEMENT, REPLACEMENT, DRIVE_REPLACEMENT):
+        for who in (OSD_REPLACEMENT, REPLACEMENT, REMOVAL, DRIVE_REPLACEMENT):
             assert server.request("DELETE", server.path(one, named=True), by=account(who))[0] == 422, one
-    for who, status in ((UPGRADE, 422), (DRIVE_REPLACEMENT, 422), (OSD_REPLACEMENT, 200)):
-        assert server.request("DELETE", server.path(osd, named=True), by=account(who))[0] == status, who
+    for who, status in ((UPGRADE, 422), (DRIVE_REPLACEMENT, 422), (OSD_REPLACEMENT, 200), (REMOVAL, 200)):
+        path = server.path(osd, named=True)
+        assert server.request("DELETE", f"{path}?dryRun=All", by=account(who))[0] == status, who
 
 
 def server_pod(name: str, space: str, app: str) -> Object:

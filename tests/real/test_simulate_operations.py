@@ -58,6 +58,16 @@ def test_a_new_machine_joins_is_tried_and_takes_pods_and_nobody_else_must_leave(
     assert not order(found, "evicted a pod", "gang stopped")
 
 
+def test_a_node_leaves_with_its_osds_where_that_is_told(plays: Plays) -> None:
+    _, text = plays.play("node-removal", node="store4")
+    assert "REFUSED by step preflight: store4 holds " in text
+    assert "take them out by -p osds=out" in text
+    found, text = plays.play("node-removal", node="store4", osds="out", room="short")
+    assert found["refused"] == [], text
+    ways = ("cordoned", "OSDs out at once", "OSD purged")
+    assert [*dict.fromkeys(order(found, *ways))] == [(what, "store4") for what in ways]
+
+
 def test_only_gangs_on_the_sick_node_are_stopped_and_it_is_not_cordoned(plays: Plays) -> None:
     found, text = plays.play("gpu-drain")
     assert [one["name"] for one in found["steps"]] == ["which", "gangs of gpu1", "evict of gpu1"], text

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cephplayed import IMAGE, Ceph, Osd, answering
 from nodesite import audited, told_tokens, unused
-from nodesteps import NODES, Steps, cordoned, etcd, notes, silent
+from nodesteps import NODES, Steps, cordoned, etcd, expects, notes, silent
 from playedgangs import KINDS
 from playedgangs import running as gangs_running
 from reference import ROOT, load
+from test_twin_replacement import osds, record
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.node_operations.names import EXPANSION, NAMESPACE, REMOVAL
@@ -378,10 +379,59 @@ def test_ceph_gets_a_host_only_when_it_is_whole_and_until_it_is_again(steps: Ste
     steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image=IMAGE)
     with answering(steps, Ceph({number: Osd("aaa", host) for number in range(12)}, size=5)):
         refused = steps.refused("removal", "preflight", host)
-    assert "cpu-28 holds 12 OSDs (rook-ceph-osd-0, rook-ceph-osd-1, rook-ceph-osd-10, ...): take them out" in refused
+    assert "cpu-28 holds 12 OSDs (rook-ceph-osd-0, rook-ceph-osd-1, rook-ceph-osd-10, ...): take them out by" in refused
     assert "see to this before you take any out: pool nvme needs 5 of type host for its 5 copies or chunks" in refused
     steps.undeploy(ROOK, "rook-ceph-operator")
     steps.undeploy(ROOK, *(f"rook-ceph-osd-{number}" for number in range(12)))
+
+
+@pytest.fixture
+def disks(steps: Steps) -> Iterator[str]:
+    """A node with two OSDs, and Rook's operator."""
+    node, metadata = "cpu-26", {"name": "rook-ceph-default", "namespace": ROOK}
+    said = steps.api.get(record("nodes-cpu"))["data"][node]
+    expects(steps, "cpu", node, osds=2)
+    steps.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    steps.deployment(ROOK, "rook-ceph-operator", app="rook-ceph-operator", image=IMAGE)
+    osds(steps, node, 3, 7)
+    yield node
+    steps.undeploy(ROOK, "rook-ceph-operator", *(f"rook-ceph-osd-{number}" for number in (3, 7, 9)))
+    steps.patch(record("nodes-cpu"), {"data": {node: said}})
+    note = {"annotations": {"gen.internal/cordoned-by": None}}
+    steps.patch(f"{NODES}/{node}", {"metadata": note, "spec": {"unschedulable": None}})
+
+
+def test_disks_of_ceph_leave_with_their_node_though_killed_after_each_change(steps: Steps, disks: str) -> None:
+    here = {3: Osd("aaa", disks, groups=24), 7: Osd("bbb", disks, groups=9), 8: Osd("ccc", "cpu-28", groups=30)}
+    out = {"OSDS": "out"}
+    with answering(steps, Ceph(here, stuck=True, size=6)) as ceph:
+        short = "pool nvme needs 6 of type host for its 6 copies or chunks, and 5 with OSDs that run would be left"
+        assert short in steps.refused("removal", "preflight", disks, **out)
+        ceph.size = 3
+        steps.ceph("HEALTH_WARN", OSD_NEARFULL="2 nearfull osd(s)")
+        said = steps.refused("removal", "preflight", disks, **out)
+        steps.ceph("HEALTH_OK")
+        assert f"no room for what the OSDs of {disks} hold: OSD_NEARFULL: 2 nearfull osd(s)" in said
+        assert "take them out by -p osds=out" in steps.refused("removal", "preflight", disks)
+        assert "no OSD is taken out" in steps.good("removal", "osds", disks)
+        assert "and take its OSDs out of Ceph" in steps.good("removal", "preflight", disks, **out)
+        said = steps.refused("removal", "osds", disks, OSD_SECONDS="1", **out)
+        assert "after 1 s OSD 3 holds data; OSD 7 holds data: nothing was destroyed" in said
+        report = steps.good("removal", "report", disks, STATUS="Failed", **out)
+        assert "`ceph osd in 3 7` and `kubectl --namespace node-operations delete configmap node-removal-" in report
+        ceph.stuck = False
+        ceph.osds[9] = Osd("ddd", disks, groups=5)
+        osds(steps, disks, 9)  # Rook makes none on a node that is cordoned
+        for step in ("cordon", "gangs"):
+            steps.good("removal", step, disks, **out)
+        assert steps.killed("removal", "osds", disks, **out) == 5, "what came since; three daemons; the note"
+        assert set(ceph.osds) == {8}
+        assert "no OSD of Ceph is on" in steps.good("removal", "osds", disks, **out)
+        assert not [one for one in ceph.asked if one.startswith(("out 8", "purge osd.8"))]
+    assert steps.api.get(record(f"node-removal-{disks}")) is None
+    for step in ("evict", "monitors"):
+        steps.good("removal", step, disks, **out)
+    assert f"`ceph osd crush rm {disks}`" in steps.good("removal", "report", disks, **out)
 
 
 @pytest.fixture
@@ -469,9 +519,10 @@ def test_a_removal_that_is_killed_after_each_change_goes_on(steps: Steps, gang: 
     service = "/api/v1/namespaces/default/pods?labelSelector=one%3Dservice"
     steps.api.wait("it runs", lambda: [one["status"].get("phase") for one in steps.api.items(service)] == ["Running"])
     killed = {
-        step: steps.killed("removal", step, node) for step in ("preflight", "cordon", "gangs", "evict", "monitors")
+        step: steps.killed("removal", step, node)
+        for step in ("preflight", "cordon", "gangs", "osds", "evict", "monitors")
     }
-    assert killed == {"preflight": 0, "cordon": 1, "gangs": 2, "evict": 1, "monitors": 0}
+    assert killed == {"preflight": 0, "cordon": 1, "gangs": 2, "osds": 0, "evict": 1, "monitors": 0}
     vision.runs("train", 2)
     assert vision.nodes("train") == {*gang} - {node}
     assert "gen.internal/accepted" not in notes(steps, node)

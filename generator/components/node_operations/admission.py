@@ -40,15 +40,16 @@ from generator.model.mirror import at_mirror
 
 ACCOUNTS = f"system:serviceaccount:{NAMESPACE}:"
 ASKING = {
-    ROOK: (REPLACEMENT, OSD_REPLACEMENT),
+    ROOK: (REMOVAL, REPLACEMENT, OSD_REPLACEMENT),
     MINIO: (REPLACEMENT, DRIVE_REPLACEMENT, MINIO_EXPANSION, UPGRADE, MAINTENANCE),
 }
 """Which operations change something of a storage system, and ask it."""
-JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT, DRIVER_UPGRADE), **ASKING, ROOK: (*ASKING[ROOK], REMOVAL)}
-"""Which operations make Jobs in which namespace; node-removal only has Ceph judge whether it has room."""
+JOBS = {NAMESPACE: (EXPANSION, REPLACEMENT, DRIVER_UPGRADE), **ASKING}
+"""Which operations make Jobs in which namespace."""
 NAMED = {NAMESPACE: "burn-in-", ROOK: "ask-ceph-", MINIO: "ask-minio-"}
 """How the names of these Jobs begin; a node's follows."""
 NOTES = {
+    REMOVAL: "^(begun|osds)$",
     REPLACEMENT: "^(begun|uid|osds|machine)$",
     OSD_REPLACEMENT: "^(begun|osd-([0-9]+|all))$",
     DRIVE_REPLACEMENT: "^(begun|drive|server|healing)$",
@@ -248,7 +249,6 @@ def ask_ceph(cluster: Cluster) -> Manifest:
     rules = [
         of_repository(image, at_mirror(operator, cluster.site.images)),
         f"{words}.join(' ').matches({literal(f'^({QUESTIONS})$')})",
-        f"request.userInfo.username != {literal(ACCOUNTS + REMOVAL)} || {words}[0] == 'room'",
     ]
     return _shape("gen-ask-ceph", ROOK, job, pod, rules)
 

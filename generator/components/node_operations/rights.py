@@ -68,6 +68,7 @@ def _remembering(cluster: Cluster) -> Iterator[Manifest]:
     of_objects = [one.name for one in cluster.machines if one.drive_count("objects")]
     kept = {
         REPLACEMENT: [one.name for one in cluster.machines],
+        REMOVAL: [one.name for one in cluster.machines] if cluster.storage.ceph else [],
         OSD_REPLACEMENT: [one.name for one in cluster.machines if osds(one, cluster)],
         DRIVE_REPLACEMENT: of_objects if cluster.storage.objects else [],
     }
@@ -86,9 +87,9 @@ def _inside(cluster: Cluster) -> Iterator[Manifest]:
     asked = rule("batch", ["jobs"], ["create", "delete", "get"])
     if cluster.storage.ceph:
         daemons = rule("apps", ["deployments"], ["list"])
-        for name in (EXPANSION, REMOVAL):
-            yield from _bound(name, [daemons, health, *([asked] if name == REMOVAL else [])], namespace=ROOK)
+        yield from _bound(EXPANSION, [daemons, health], namespace=ROOK)
         ended = rule("apps", ["deployments"], ["delete"])
+        yield from _bound(REMOVAL, [daemons, health, ended, asked], namespace=ROOK)
         for name in (REPLACEMENT, OSD_REPLACEMENT):
             yield from _bound(name, [daemons, health, ended, *_asking()], namespace=ROOK)
         for name in (UPGRADE, MAINTENANCE):

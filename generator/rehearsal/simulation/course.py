@@ -23,6 +23,7 @@ SHORT = {
     "DRAIN_SECONDS": "15",
     "NODE_SECONDS": "60",
     "STORAGE_SECONDS": "30",
+    "OSD_SECONDS": "30",
     "HEAL_SECONDS": "30",
     "STEADY_SECONDS": "0.5",
     "PLACE_SECONDS": "5",
