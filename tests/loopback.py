@@ -45,7 +45,7 @@ def serving(reply: Callable[[Asked], Reply | None]) -> Iterator[str]:
                 return
             status, headers, body = said
             self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            for name, value in {"Content-Length": str(len(body)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)

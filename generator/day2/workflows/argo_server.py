@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from generator.components.argo_workflows import VERSIONS
@@ -94,7 +95,7 @@ class ThroughArgoServer(Way):
         body = _body(f"Workflow{verb}Request", name=name, namespace=namespace)
         self._there(self._ask(f"stop the run {name}", ask, namespace, name, body), f"the run {name}")
 
-    def printed(self, namespace: str, name: str, seen: Mapping[str, str]) -> Iterator[PodLog]:
+    def printed(self, namespace: str, name: str, seen: Mapping[str, datetime]) -> Iterator[PodLog]:
         """Yield what the pods of a Workflow printed. The server tells of all pods at once: after the first look of what
         was printed since, and of some seconds before that.
         """

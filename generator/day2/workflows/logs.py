@@ -1,14 +1,19 @@
 """What the steps of a run print, as it comes."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from generator.day2.workflows.runs import Run, Step
 from generator.day2.workflows.ways import PodLog, Way
+from generator.live.times import moment
 
 OF_ARGO = " argo=true"
 """Stands in lines that the executor prints beside the step's own (argo-workflows v4.0: `util/logs`)."""
+
+
+BEGIN = datetime.fromtimestamp(0, UTC)
 
 
 class Printed(Struct, frozen=True):
@@ -23,7 +28,7 @@ class Logs:
 
     def __init__(self, way: Way, namespace: str, name: str) -> None:
         self._way, self._namespace, self._name = way, namespace, name
-        self._seen: dict[str, tuple[str, int]] = {}
+        self._seen: dict[str, tuple[datetime, int]] = {}
         self.read: set[str] = set()
         """The steps of which something could be read, by their ids."""
 
@@ -37,19 +42,29 @@ class Logs:
                 yield Printed(names.get(one.step, one.pod), line)
 
     def _lines(self, pod: PodLog) -> Iterator[str]:
-        """Yield a pod's new lines. Times have nanoseconds, but more is told than is new: what was given of the last one
-        is left out.
+        """Yield a pod's new lines. More is told than is new, and several lines may have one time: what was given of
+        the last one is left out.
         """
-        last, given = self._seen.get(pod.pod, ("", 0))
+        last, given = self._seen.get(pod.pod, (BEGIN, 0))
+        time = last
         for line in pod.lines:
-            time, _, said = line.partition(" ")
+            time, said = _timed(line, time)
             if time < last or (time == last and given > 0):
                 given -= time == last
                 continue
-            count = self._seen[pod.pod][1] + 1 if self._seen.get(pod.pod, ("",))[0] == time else 1
-            self._seen[pod.pod] = (time, count)
+            before, count = self._seen.get(pod.pod, (BEGIN, 0))
+            self._seen[pod.pod] = (time, count + 1 if time == before else 1)
             if OF_ARGO not in said:
                 yield said
+
+
+def _timed(line: str, before: datetime) -> tuple[datetime, str]:
+    """Return the time that stands before a line, and the line. What a kubelet says itself, such as that a log is gone,
+    has none: it counts as of the line before.
+    """
+    first, _, said = line.partition(" ")
+    time = moment(first)
+    return (time, said) if time else (before, line)
 
 
 def unread(run: Run, read: "set[str]") -> Mapping[str, str]:

@@ -1,6 +1,7 @@
 """What is asked of a cluster about its operations, whichever way leads there: its API server, or Argo's own server."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Protocol
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.away import Server
 from generator.live.running import RunningCluster
+from generator.live.times import stamp
 from generator.model.fields import dig
 
 GROUP = "/apis/argoproj.io/v1alpha1"
@@ -55,7 +57,7 @@ class Way(Server, Protocol):
     def shut_down(self, namespace: str, name: str, *, terminate: bool) -> None:
         """Ask a Workflow to stop; with `terminate` its exit handler does not run."""
 
-    def printed(self, namespace: str, name: str, seen: Mapping[str, str]) -> Iterator[PodLog]:
+    def printed(self, namespace: str, name: str, seen: Mapping[str, datetime]) -> Iterator[PodLog]:
         """Yield what the pods of a Workflow printed, the oldest pod first: of a pod in `seen` at least the lines of
         that time and later ones, else all.
         """
@@ -111,16 +113,22 @@ class ThroughApi(Way):
         wanted = {"shutdown": "Terminate" if terminate else "Stop", "suspend": None}
         self._running.merge(_path(namespace, "workflows", name), {"spec": wanted})
 
-    def printed(self, namespace: str, name: str, seen: Mapping[str, str]) -> Iterator[PodLog]:
+    def printed(self, namespace: str, name: str, seen: Mapping[str, datetime]) -> Iterator[PodLog]:
         """Yield what the pods of a Workflow printed; one asks by whole seconds."""
         pods = list(self._running.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector=f"{OF_RUN}={name}"))
         for pod in sorted(pods, key=lambda one: str(dig(one, "metadata", "creationTimestamp"))):
             own, step = pod["metadata"]["name"], str(dig(pod, "metadata", "annotations", OF_STEP))
-            since = {"sinceTime": f"{seen[own][:19]}Z"} if own in seen else {}
+            since = {"sinceTime": stamp(seen[own])} if own in seen else {}
             asked = urlencode({"container": MAIN, "timestamps": "true", **since})
             text = self._running.text(f"/api/v1/namespaces/{namespace}/pods/{own}/log?{asked}")
-            yield PodLog(own, step, tuple((text or "").splitlines()))
+            yield PodLog(own, step, _lines(text, ended=dig(pod, "status", "phase") in {"Succeeded", "Failed"}))
 
 
 def _path(namespace: str, kinds: str, name: str = "") -> str:
     return f"{GROUP}/namespaces/{namespace}/{kinds}" + (f"/{name}" if name else "")
+
+
+def _lines(text: str, *, ended: bool) -> tuple[str, ...]:
+    """Return the whole lines of a log. The rest of one that a container still writes is told with that line."""
+    *whole, rest = text.split("\n")  # other ends of lines, such as those of progress bars, stand within one
+    return (*whole, rest) if rest and ended else tuple(whole)
