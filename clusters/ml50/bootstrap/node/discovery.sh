@@ -7,15 +7,20 @@ set -eu
 file=/etc/kubernetes/discovery.conf
 admin=/etc/kubernetes/admin.conf
 umask 077
+cluster() {
+  kubectl --kubeconfig "$admin" config view --raw --minify -o jsonpath="{.clusters[0].cluster.$1}"
+}
+server=$(cluster server)
+authority=$(cluster certificate-authority-data)
 token=$(kubeadm token create --kubeconfig "$admin" --ttl 2h --description 'joining nodes')
-kubectl --kubeconfig "$admin" config view --raw --minify -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' |
-  base64 -d >"$file.ca"
-server=$(kubectl --kubeconfig "$admin" config view --minify -o jsonpath='{.clusters[0].cluster.server}')
-rm -f "$file.new"
-kubectl --kubeconfig "$file.new" config set-cluster cluster --server "$server" --certificate-authority "$file.ca" --embed-certs >/dev/null
-kubectl --kubeconfig "$file.new" config set-credentials joining --token "$token" >/dev/null
-kubectl --kubeconfig "$file.new" config set-context joining --cluster cluster --user joining >/dev/null
-kubectl --kubeconfig "$file.new" config use-context joining >/dev/null
-rm "$file.ca"
+# Not by `kubectl config`: all users of a machine see what its commands are told.
+cat >"$file.new" <<end
+apiVersion: v1
+kind: Config
+clusters: [{name: cluster, cluster: {server: "$server", certificate-authority-data: "$authority"}}]
+users: [{name: joining, user: {token: "$token"}}]
+contexts: [{name: joining, context: {cluster: cluster, user: joining}}]
+current-context: joining
+end
 mv "$file.new" "$file"
 echo "made $file: good for two hours"
