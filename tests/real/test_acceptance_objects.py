@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from auditing import betrayed
 from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
 
 from generator.components.minio import trial
@@ -22,6 +23,7 @@ from generator.components.static import read_text
 pytestmark = pytest.mark.real
 
 RUN, USER, PASSWORD = "acceptance-x7k2p", "trial-access", "trial-secret-of-this-test"
+WRONG = "another-secret-of-this-test"
 
 
 class Site:
@@ -31,6 +33,7 @@ class Site:
 
     def __init__(self, folder: Path, url: str, ca: Path, owner: tuple[str, str]) -> None:
         self.folder, self.url, self.ca = folder, url, ca
+        self.said: list[str] = []
         keys = folder / "keys/store"
         keys.mkdir(parents=True)
         (keys / "access").write_text(f"{USER}\n")
@@ -120,11 +123,12 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield made
 
 
-def said(process: "subprocess.Popen[str]") -> str:
+def said(site: Site, process: "subprocess.Popen[str]") -> str:
     try:
         text, _ = process.communicate(timeout=60)
     finally:
         process.kill()
+    site.said.append(text)
     assert "Traceback" not in text, text
     return text
 
@@ -139,7 +143,7 @@ def result(text: str) -> dict[str, Any]:
 def test_all_is_written_read_compared_and_taken_away_with_its_own_rights(site: Site) -> None:
     site.mc("pipe", f"s/{trial.NAME}/acceptance-older/0/0-0", text="left")
     site.mc("pipe", f"s/{trial.NAME}/{RUN}/1/0-0", text="of another pod of this run")
-    found = result(said(site.begin()))
+    found = result(said(site, site.begin()))
     assert (found["different"], found["failed"], found["left"]) == (0, 0, 0), found
     assert found["put"]["objects"] == found["get"]["objects"] > 0
     assert found["put"]["bytes"] == found["put"]["objects"] * 2 * 2**20
@@ -148,7 +152,7 @@ def test_all_is_written_read_compared_and_taken_away_with_its_own_rights(site: S
 
 
 def test_keys_reach_no_other_bucket(site: Site) -> None:
-    text = said(site.begin(bucket="others"))
+    text = said(site, site.begin(bucket="others"))
     assert text.splitlines()[1] == "error: GET: HTTP 403 AccessDenied"
 
 
@@ -162,8 +166,31 @@ def test_nothing_stays_of_who_is_stopped_and_the_next_takes_away_what_a_kill_lef
         assert time.monotonic() < deadline
         time.sleep(0.1)
     process.send_signal(by)
-    text = said(process)
+    text = said(site, process)
     assert "== end" not in text
     assert bool(site.there()) == left, site.there()
-    assert result(said(site.begin(RUN="acceptance-next")))["left"] == 0
+    assert result(said(site, site.begin(RUN="acceptance-next")))["left"] == 0
     assert site.there() == []
+
+
+@pytest.mark.parametrize("told", [{"STORES": "store https://127.0.0.1:1/trial\n"}, {"CA": "/dev/null"}])
+def test_a_store_that_is_away_or_not_trusted_is_told(site: Site, told: dict[str, str]) -> None:
+    assert said(site, site.begin(0, trial.NAME, **told)).splitlines()[1].startswith("error: ")
+
+
+def test_the_keys_are_told_nowhere(site: Site) -> None:
+    """After all others: in nothing that pods said, whatever went wrong, and in no name of an object."""
+    said(site, site.begin(KEYS=str(wrong_keys(site))))
+    for word in ("== end", "AccessDenied", "SignatureDoesNotMatch"):
+        assert any(word in text for text in site.said), word
+    places = [*enumerate(site.said), *enumerate(site.there())]
+    assert betrayed(((str(where), text) for where, text in places), [PASSWORD, WRONG]) == []
+
+
+def wrong_keys(site: Site) -> Path:
+    """Return a folder with keys that the store does not accept."""
+    folder = site.folder / "wrong/store"
+    folder.mkdir(parents=True)
+    (folder / "access").write_text(f"{USER}\n")
+    (folder / "secret").write_text(f"{WRONG}\n")
+    return folder.parent

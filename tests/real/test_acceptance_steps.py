@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from acceptanceoutputs import GOOD_FIO, GOOD_OBJECTS, answered, burnt, nccl, pair, trained
-from auditing import executor, flags, unused
+from auditing import betrayed, executor, flags, stored, unused, written
 from kubeletplayed import LOGS, kubelet, node
 from msgspec import structs
 from ports import free_port
@@ -44,6 +44,7 @@ pytestmark = pytest.mark.real
 Object = dict[str, Any]
 ACCOUNT = f"{NAMESPACE}:acceptance"
 POOL = "gpu-training"
+KEY = "key-of-a-store-0123456789"
 NODES = ("gpu-01", "gpu-02", "gpu-03")
 CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
 MPI = f"/apis/kubeflow.org/v2beta1/namespaces/{JOBS}/mpijobs"
@@ -56,6 +57,7 @@ class Site:
     def __init__(self, api: "ApiServer", folder: Path) -> None:
         self.api, self.folder = api, folder
         self.runs = 0
+        self.said: list[str] = []
         for name, text in scripts()["data"].items():
             (folder / name).write_text(text)
 
@@ -70,6 +72,10 @@ class Site:
         shared = [one for each in made.operations for one in each.templates if one["kind"] == "ConfigMap"]
         for one in (*queues(cluster).objects, *rules.base, *made.base, *made.objects, *shared):
             self.api.apply(one)
+        for store in made.secrets:
+            metadata = {"name": store.name, "namespace": store.namespace}
+            data = dict.fromkeys(store.keys, KEY)
+            self.api.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
         for name in NODES:
             node(self.api, name, port)
         self.account()
@@ -150,6 +156,7 @@ class Site:
             said, _ = process.communicate(timeout=120)
         finally:
             process.kill()
+        self.said.append(said)
         assert "Traceback" not in said, said
         return self.step(run, step, **told) if process.returncode == 1 else (process.returncode, said)
 
@@ -486,3 +493,13 @@ def test_who_takes_the_address_over_is_measured_and_recorded(site: Site) -> None
 def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
     """After all others: what is left is Argo's executor's, which runs no process here."""
     assert unused(site.api, site.folder, ACCOUNT) == executor(ACCOUNT)
+
+
+def test_no_token_and_no_key_of_a_store_is_told(site: Site) -> None:
+    """After all others: in nothing that steps said, asked or kept."""
+    token = (site.folder / "token").read_text()
+    assert site.api.request("GET", f"/api/v1/namespaces/{JOBS}/secrets")[1]["items"]
+    places = [*stored(site.api), *written(site.folder), *(("what a step said", text) for text in site.said)]
+    for where, words in (("/configmaps", "is made"), ("audit.log", ACCOUNT), ("what a step said", "nccl: passed")):
+        assert any(where in place and words in text for place, text in places), where
+    assert betrayed(places, [token, KEY]) == []
