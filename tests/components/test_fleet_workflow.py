@@ -1,14 +1,11 @@
 """A fleet rendered by pods: who holds the key, what a step gets, and what its script does, step by step on real Git."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fleetrun import Run, git
 from gitops_schemas import problems
 from msgspec import structs
 from reference import ROOT, without_backups, without_operations
@@ -130,65 +127,6 @@ def test_a_site_with_a_proxy_is_gone_through(ml50: Cluster) -> None:
 
 
 # The script
-
-
-def git(root: Path, *words: str) -> str:
-    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
-    return subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
-
-
-class Run:
-    """The steps of one run, each as a pod of its own would do it: only the volume stays."""
-
-    def __init__(self, folder: Path, url: str, target: str = "gen/fleet") -> None:
-        self.folder, self.commit, self.target, self.url = folder, "", target, url
-        (folder / "scripts").mkdir(parents=True)
-        for name, text in scripts()["data"].items():
-            (folder / "scripts" / name).write_text(text)
-        gen = folder / "bin/gen"
-        gen.parent.mkdir()
-        gen.write_text(f'#!/bin/sh\ncd {ROOT} && exec {sys.executable} -m generator "$@"\n')
-        gen.chmod(0o755)
-
-    def step(self, name: str, **env: str) -> "subprocess.CompletedProcess[str]":
-        """Run a step; the commit that it tells is what the next ones get."""
-        home = self.folder / "home"
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir()
-        said = {
-            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
-            "HOME": str(home),
-            "WORK": str(self.folder / "work"),
-            "CLONE": str(home / "repository"),
-            "HOW": "render",
-            "SHARDS": "2",
-            "COMMIT": self.commit,
-            "AUTHOR": "gen <gen@example.org>",
-            "URL": self.url,
-            "BRANCH": "main",
-            "TARGET": self.target,
-            "SECRETS": str(self.folder / "git"),
-            "AUTHORITIES": str(self.folder / "ca.crt"),
-            **env,
-        }
-        (self.folder / "work").mkdir(exist_ok=True)
-        words = ["bash", str(self.folder / "scripts/fleet.sh"), name]
-        done = subprocess.run(words, env=said, cwd="/", capture_output=True, text=True, check=False, timeout=120)
-        sys.stdout.write(f"{name} {env} -> {done.returncode}\n{done.stdout}{done.stderr}")
-        told = home / "commit"
-        if done.returncode == 0 and told.exists():
-            self.commit = told.read_text().strip()
-        return done
-
-    def whole(self) -> list[int]:
-        """Run all steps, as the template orders them, until one fails."""
-        codes = []
-        order = [("clone", {}), *(("part", {"PART": part}) for part in "12"), ("join", {})]
-        for name, env in (*order, *(("check", {"PART": part}) for part in "12"), ("push", {})):
-            codes.append(self.step(name, **env).returncode)
-            if codes[-1]:
-                break
-        return codes
 
 
 @pytest.fixture
