@@ -56,7 +56,7 @@ def test_only_who_talks_to_the_repository_holds_the_key(ml50: Cluster) -> None:
         name: {one["name"] for one in step["container"]["volumeMounts"]} & {"git", "ca"}
         for name, step in steps(ml50).items()
     }
-    assert holders == {"clone": {"git", "ca"}, "part": set(), "join": set(), "check": set(), "push": {"git", "ca"}}
+    assert holders == {"clone": {"git", "ca"}, "part": {"ca"}, "join": set(), "check": set(), "push": {"git", "ca"}}
     volumes = {one["name"]: one for one in template(ml50)["spec"]["volumes"]}
     assert volumes["git"]["secret"]["secretName"] == key(ml50).name
     assert volumes["ca"]["configMap"]["name"] == fleet(rendering(ml50)).objects[1]["metadata"]["name"]

@@ -4,6 +4,7 @@ import http.server
 import os
 import shutil
 import signal
+import ssl
 import sys
 import threading
 from collections.abc import Mapping
@@ -12,9 +13,10 @@ from pathlib import Path
 import chartworld
 import msgspec
 import pytest
-from chartshop import CONFIG_MAP, Shop
+from chartshop import CONFIG_MAP, Shop, serving
 from chartworld import World, component, release
 from fleetrun import Run, git
+from minioserver import certificates
 from vendoring import DEFINITION
 
 from generator.components.component import HELM, Namespace
@@ -26,7 +28,11 @@ VENDOR = {"HOW": "vendor", "SHARDS": "3"}
 
 @pytest.fixture
 def origin(two: World, shop: Shop, tmp_path: Path) -> Path:
-    """The repository at its server: two clusters that share a chart, of which nothing is vendored."""
+    return repository(two, shop, tmp_path)
+
+
+def repository(two: World, shop: Shop, folder: Path) -> Path:
+    """Make the repository at its server: two clusters that share a chart, of which nothing is vendored."""
     shop.add(files={"templates/map.yaml": CONFIG_MAP, "crds/toys.yaml": DEFINITION})
     shop.add("other")
     toy = component(release(shop.url), namespaces=(Namespace(name="toy"), Namespace(name="argocd")))
@@ -35,9 +41,9 @@ def origin(two: World, shop: Shop, tmp_path: Path) -> Path:
     two.installs(toy, other, on=("two",))
     two.gen("render")
     two.commit()
-    (tmp_path / "spec.json").write_bytes(msgspec.json.encode(two.spec))
-    server = tmp_path / "server.git"
-    git(tmp_path, "clone", "-q", "--bare", str(two.root), str(server))
+    (folder / "spec.json").write_bytes(msgspec.json.encode(two.spec))
+    server = folder / "server.git"
+    git(folder, "clone", "-q", "--bare", str(two.root), str(server))
     return server
 
 
@@ -114,3 +120,16 @@ def test_a_chart_that_is_not_the_locked_one_is_a_verdict(origin: Path, two: Worl
     assert "gen.lock" in done.stderr
     assert "FAILED: gen vendor: see above" in done.stderr
     assert not [*(made.folder / "work/parts").glob("*.share")]
+
+
+def test_charts_behind_a_ca_of_the_site_are_fetched(two: World, tmp_path: Path) -> None:
+    signed = certificates(tmp_path / "signed")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(signed / "public.crt", signed / "private.key")
+    with serving(shop := Shop(tls)):
+        made = vendoring(tmp_path / "pods", repository(two, shop, tmp_path))
+        assert made.step("clone").returncode == 0
+        refused = made.step("part", PART="1", **VENDOR)
+        assert (refused.returncode, "certificate" in refused.stderr) == (2, True), refused.stderr
+        (made.folder / "ca.crt").write_bytes((signed / "CAs/ca.crt").read_bytes())
+        assert made.step("part", PART="1", **VENDOR).returncode == 0

@@ -9,10 +9,12 @@ source "${BASH_SOURCE[0]%/*}/client.sh"
 
 kept="$WORK/repository.git"
 parts="$WORK/parts"
+# The site's own, which Git trusts, and gen where it fetches charts, beside those of the image.
+authorities=${AUTHORITIES-/ca/ca.crt}
 
 # Git's way to the server. The key stands in files alone, which only these two steps mount.
 reach() {
-  local secrets=${SECRETS-/git} authorities=${AUTHORITIES-/ca/ca.crt} known trusted=()
+  local secrets=${SECRETS-/git} known trusted=()
   export GIT_TERMINAL_PROMPT=0
   if [[ -s $authorities ]]; then
     for known in /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/certs/ca-certificates.crt; do
@@ -63,6 +65,7 @@ tree() {
 
 part() {
   [[ $HOW == render || $HOW == vendor ]] || verdict "how=$HOW: this is neither render nor vendor"
+  [[ ! -s $authorities ]] || export GEN_CHART_CA=$authorities
   tree
   gen_or_verdict "$HOW" -C "$CLONE" --shard "$PART/$SHARDS" --to "$parts"
 }
