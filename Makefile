@@ -26,7 +26,7 @@ help:
 	@echo 'make test-argo-server  the server of Argo Workflows, asked by gen workflow (built once, some ten minutes)'
 	@echo 'make test-gateways  the controllers of Gateways on what is rendered (built once, some ten minutes)'
 	@echo 'make test-autoscaler  the Cluster Autoscaler on what is rendered, with the program that GEN_CLUSTER_AUTOSCALER names'
-	@echo 'make soak       10 000 wrong cluster files, and 300 odd ones built by Kustomize; some fifteen minutes'
+	@echo 'make soak       10 000 wrong cluster files, 300 odd ones built by Kustomize, 1 000 clusters in parts; some twenty minutes'
 	@echo 'make real-tools the API server and etcd that `gen check --server` starts (built once, some five minutes)'
 	@echo 'make lint       style, types and import directions'
 	@echo 'make bench      the speed budgets, measured'
@@ -104,7 +104,7 @@ test-autoscaler:
 	$(MAKE) twin-programs
 	$(BIN)/python -m pytest -q -m autoscaler
 
-# Not among what CI runs: it proves little more each time, until what is read or checked changes.
+# Not among what CI runs: it proves little more each time, until what is read, checked or divided changes.
 soak: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
 	$(BIN)/python -m pytest -q -m soak -n auto
