@@ -6,6 +6,7 @@ wants to import a plugin first). The programs are looked for below `$XDG_CACHE_H
 ServiceAccount is made, nothing is collected.
 """
 
+import base64
 import contextlib
 import http.client
 import json
@@ -96,6 +97,20 @@ class ApiServer:
         answer = self.connection.getresponse()
         text = answer.read()
         return answer.status, json.loads(text) if text.startswith(b"{") else text.decode()
+
+    def kubeconfig(self, file: Path) -> None:
+        """Write that of its administrator, whole as kubeadm's own."""
+        authority = base64.b64encode(self.certificate.read_bytes()).decode()
+        cluster = {"server": self.url, "certificate-authority-data": authority}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "kubernetes", "cluster": cluster}],
+            "users": [{"name": "admin", "user": {"token": self.token}}],
+            "contexts": [{"name": "admin", "context": {"cluster": "kubernetes", "user": "admin"}}],
+            "current-context": "admin",
+        }
+        file.write_text(yaml.safe_dump(config))
 
     def path(self, manifest: dict[str, Any], *, named: bool = False) -> str:
         """Return where objects of this kind and namespace live, or the object itself."""

@@ -42,17 +42,7 @@ class Plane:
         self.bin.mkdir()
         for name, real in programs.items():
             self.program(name, WRAPPED.format(asked=self.asked, real=real))
-        authority = base64.b64encode(api.certificate.read_bytes()).decode()
-        cluster = {"server": api.url, "certificate-authority-data": authority}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "kubernetes", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"token": api.token}}],
-            "contexts": [{"name": "admin", "context": {"cluster": "kubernetes", "user": "admin"}}],
-            "current-context": "admin",
-        }
-        (self.etc / "admin.conf").write_text(yaml.safe_dump(config))
+        api.kubeconfig(self.etc / "admin.conf")
 
     def program(self, name: str, text: str) -> None:
         (self.bin / name).write_text(text)
