@@ -1,6 +1,10 @@
 """What the documentation tells people to run, so that tests run just that."""
 
+import os
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -11,6 +15,19 @@ def blocks(page: str, language: str) -> list[str]:
     """Return the code blocks of a page of `docs/` in one language, in their order."""
     text = (ROOT / "docs" / page).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def as_administrator(script: str, kubeconfig: Path, folder: Path, *before: Path) -> "subprocess.CompletedProcess[str]":
+    """Run what a page says as somebody types it, in a folder, with the real kubectl; programs in the folders `before`
+    come first.
+    """
+    from apiserver import programs
+
+    kubectl = shutil.which("kubectl") or programs("kubectl")[0]
+    path = os.pathsep.join(map(str, (*before, Path(kubectl).parent, os.environ["PATH"])))
+    env = {"PATH": path, "KUBECONFIG": str(kubeconfig), "HOME": str(folder)}
+    command = ["/bin/sh", "-c", script]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=180)
 
 
 def of_teams() -> dict[str, dict[str, Any]]:

@@ -90,6 +90,7 @@ GROUPS = (
     Group(370, ("test_twin_gpu_care",)),
     Group(120, ("test_twin_acceptance",)),
     Group(90, ("test_dataset_copies",)),
+    Group(60, ("test_volume_name",)),
 )
 """The longest first, so that the last ones end together: as they were measured on two cores beside others."""
 BEFORE = 4
