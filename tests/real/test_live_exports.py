@@ -14,7 +14,7 @@ from auditing import unused
 from bucketpair import large
 from exported import exported
 from msgspec import structs
-from onenode.backups import snapshot
+from onenode.etcd_snapshot import read_back, snapshot
 from onenode.site import Site, await_template, good, run_of, words
 from reference import load
 
@@ -127,11 +127,11 @@ def test_bytes_that_change_on_the_exports_disk_are_found_and_brought_anew(
     assert file.read_bytes() == data
 
 
-def test_a_snapshot_of_etcd_is_brought_to_the_export(backups: Site, nas: Path) -> None:
-    data = snapshot(backups)
+def test_a_snapshot_of_etcd_is_brought_to_the_export_and_read_again(backups: Site, nas: Path) -> None:
+    taken = snapshot(backups)
     assert "newest snapshot of node localhost: " in said(backups, FILED, *words(nodes='["localhost"]'))
     (brought,) = (nas / "etcd-backup" / "etcd").glob("*.db.age")
-    assert brought.read_bytes() == data
+    read_back(brought, taken)
     assert brought.with_name(f"{brought.name.partition('.')[0]}.json").exists()
     assert (nas / "etcd-backup" / "etcd" / "cluster").read_text() == "ml50\n"
 

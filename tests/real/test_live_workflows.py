@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from auditing import betrayed, stored, unused, written
 from minioserver import ROOT_PASSWORD, ROOT_USER
-from onenode.backups import ACCOUNTS, KEEPER, KEEPS, READER, READS, RESTORE_READER, at_once, snapshot
+from onenode.backups import ACCOUNTS, KEEPER, KEEPS, READER, READS, RESTORE_READER, at_once
+from onenode.etcd_snapshot import read_back, snapshot
 from onenode.site import Site, run_of, shown
 
 from generator.components.minio_backup.names import NAMESPACE as MINIO
@@ -273,14 +274,15 @@ def test_a_schedule_leaves_out_what_would_wait_for_a_run_by_hand(site: Site) -> 
     assert any(begun not in works() for _ in tries(60))
 
 
-def test_a_snapshot_of_etcd_is_brought_by_a_pod(site: Site) -> None:
-    """The node has taken and encrypted it: etcd itself is tried in test_etcd.py, the script in test_etcd_upload.py."""
-    data = snapshot(site)
+def test_a_snapshot_of_etcd_is_brought_by_a_pod_and_read_again(site: Site) -> None:
+    """That nodes take and encrypt it so is tried in test_etcd.py, the script in test_etcd_upload.py."""
+    taken, brought = snapshot(site), site.folder / "brought.db.age"
     site.mc("mb", "--with-lock", "target/etcd-backup")
     words = ("-p", f"target-url={site.target.url}", "-p", 'nodes=["localhost"]')
     done = site.gen("submit", "backup-etcd", *words, "--watch")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert site.mc("cat", "target/etcd-backup/etcd/snapshot.db.age") == data.decode()
+    site.mc("cp", "target/etcd-backup/etcd/snapshot.db.age", str(brought))
+    read_back(brought, taken)
 
 
 def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:

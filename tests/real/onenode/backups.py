@@ -1,11 +1,9 @@
 """The operations of ml50 on one real node, MinIO at both ends, and who may read and write there."""
 
 import contextlib
-import hashlib
 import json
 import tempfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,19 +124,6 @@ def at_once(number: int) -> Manifest:
     """Return how many backups may run into MinIO at once, as the platform's ConfigMap says it."""
     metadata = {"name": AT_ONCE, "namespace": ARGO}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"minio": str(number)}}
-
-
-def snapshot(site: Site) -> bytes:
-    """Have the node be of the control plane, and a snapshot of etcd lie there, encrypted; returns what it holds."""
-    labels = {"node-role.kubernetes.io/control-plane": ""}
-    site.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "localhost", "labels": labels}})
-    taken, data = datetime.now(UTC), b"an encrypted snapshot" * 4096
-    about = {"taken": f"{taken:%Y-%m-%dT%H:%M:%SZ}", "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    out = site.folder / "out"
-    out.mkdir(exist_ok=True)
-    (out / f"{taken:%Y%m%dT%H%M%SZ}.db.age").write_bytes(data)
-    (out / f"{taken:%Y%m%dT%H%M%SZ}.json").write_text(json.dumps(about, separators=(",", ":")))
-    return data
 
 
 def fails(site: Site, begun: "subprocess.CompletedProcess[str]", step: str, why: str) -> str:
