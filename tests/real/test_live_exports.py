@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
-from auditing import unused
+from auditing import betrayed, stored, unused, written
 from bucketpair import large
 from exported import exported
+from minioserver import ROOT_PASSWORD
 from msgspec import structs
+from onenode.backups import READS
 from onenode.etcd_snapshot import read_back, snapshot
 from onenode.site import Site, await_template, good, run_of, words
 from reference import load
@@ -139,3 +141,14 @@ def test_a_snapshot_of_etcd_is_brought_to_the_export_and_read_again(backups: Sit
 def test_no_right_is_unused_and_none_is_missing(backups: Site) -> None:
     """After all others."""
     assert unused(backups.api, backups.folder, *ACCOUNTS) == set()
+
+
+def test_no_secret_is_told(backups: Site, nas: Path) -> None:
+    """After all others: in no parameter, result or log of all these runs, nor in a record on the export."""
+    assert {ROOT_PASSWORD, READS} <= backups.secrets
+    records = [(str(file), file.read_text()) for file in nas.rglob("*.json")]
+    assert records
+    places = [*stored(backups.api), *written(backups.folder), *records]
+    assert any("pod-logs/" in place and "not as it was written: /target/" in text for place, text in places)
+    assert any(place.endswith("/workflows") and "backup-filed" in text for place, text in places)
+    assert betrayed(places, backups.secrets) == []

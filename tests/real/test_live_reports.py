@@ -48,6 +48,7 @@ pytestmark = pytest.mark.twin
 Object = dict[str, Any]
 SPACE = "tried"
 ACCOUNT, OF_STEPS = f"{SPACE}:operation-report", f"{SPACE}:tried"
+ACCOUNTS = (ACCOUNT, OF_STEPS, f"{HEALTH}:{HEALTH}", f"{HEALTH}:operation-report")
 AT = f"/apis/argoproj.io/v1alpha1/namespaces/{SPACE}/workflows"
 PASSWORD = "Zq8vT2xKm4Lw9Rb7Nc3D"
 SCHEDULES = {"nightly-good": "work", "nightly-bad": "fail"}
@@ -150,7 +151,7 @@ def site() -> Iterator[Site]:
         contextlib.ExitStack() as stack,
     ):
         start, folder = stack.enter_context, Path(name)
-        start(audited(folder, ACCOUNT, OF_STEPS))
+        start(audited(folder, *ACCOUNTS))
         api = start(plane(folder, simulated=False))
         machine = start(node(api))
         load_python(machine)
@@ -476,7 +477,12 @@ def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
 
 
 def test_no_secret_is_told(site: Site) -> None:
-    """After all others: the webhook's address in nothing that is kept, and a password in no message."""
-    assert betrayed([*stored(site.api), *written(site.folder)], [TOKEN]) == []
+    """After all others: the webhook's address in nothing that is kept, asked or printed, by whomever it is told, and a
+    password in no message.
+    """
+    places = [*stored(site.api), *written(site.folder)]
+    for where, words in ((f"pod-logs/{SPACE}_", "nobody is told"), (f"pod-logs/{HEALTH}_", " "), ("audit.log", HEALTH)):
+        assert any(where in place and words in text for place, text in places), where
+    assert betrayed(places, [TOKEN]) == []
     assert site.heard.taken
     assert not [text for text in site.heard.taken if PASSWORD in text]
