@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import time
 from datetime import UTC, datetime
 
@@ -46,6 +47,21 @@ def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
     steps = shown(site, name)["steps"]
     phases = {one["name"]: one["phase"] for one in steps}
     assert phases == dict.fromkeys(STEPS, "Succeeded") | {"compare": "Skipped"}
+
+
+def test_logs_come_while_steps_run_each_line_once(site: Site) -> None:
+    run = run_of(site.backup(watch=False))
+    with subprocess.Popen(
+        site.command("workflow", "logs", run, "--follow"), stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout
+        first = program.stdout.readline()
+        assert (first.partition("(")[0], shown(site, run)["phase"]) == ("precheck", "Running")
+        lines = [first, *program.stdout]
+    assert program.returncode == 0
+    for step in STEPS:
+        assert any(line.startswith(f"{step}(0) | ") for line in lines), lines
+    assert sorted(lines) == sorted(site.gen("logs", run).stdout.splitlines(keepends=True))
 
 
 def test_what_failed_is_told_and_done_once_more(site: Site) -> None:
