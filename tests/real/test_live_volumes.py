@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from auditing import betrayed, stored, unused, written
+from documented import as_administrator, blocks
 from onenode.site import run_of
 from onenode.volume_site import ACCOUNTS, BOTH, SHARED, Site, serving_volumes
 from volsyncsite import sources_of
@@ -18,6 +19,7 @@ from generator.components import compose
 from generator.components.volsync.names import NAMESPACE
 from generator.components.workflows.drill import GOOD, NEWEST
 from generator.model.backup import VolumeBackup
+from generator.rehearsal.twin.plane import ADMIN
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
@@ -98,26 +100,24 @@ def test_a_workflow_brings_a_volume_back_and_the_command_goes_on_with_it(site: S
     assert f"{SHARED.source.claim} is the live claim" in site.logs(run_of(taken))
 
 
-def test_the_claims_name_can_lead_to_the_volume_that_came_back(site: Site) -> None:
-    """As operations.md says: both volumes are kept, and the claim is made again on the new one."""
-    name, held = SHARED.source.claim, site.held("back")
-    claims = {one: site.api.get(f"{CLAIMS}/{one}") for one in (name, "back")}
-    old, new = (f"{VOLUMES}/{one['spec']['volumeName']}" for one in claims.values())
-    for volume in (old, new):
-        site.patch(volume, {"spec": {"persistentVolumeReclaimPolicy": "Retain"}})
-    job = f"{JOBS}/compare-{claims['back']['metadata']['uid']}"
-    for path in (f"{DESTINATIONS}/back", *(f"{CLAIMS}/{one}" for one in claims)):
-        assert site.api.request("DELETE", path)[0] == 200
-    # Its pod has ended, and holds the claim all the same.
-    assert site.api.request("DELETE", f"{job}?propagationPolicy=Background")[0] == 200
-    site.api.wait("both claims are gone", lambda: not any(site.api.get(f"{CLAIMS}/{one}") for one in claims))
-    site.patch(new, {"spec": {"claimRef": None}})
-    metadata = {"name": name, "namespace": TEAM}
-    spec = {**claims[name]["spec"], "volumeName": claims["back"]["spec"]["volumeName"]}
-    site.api.apply({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec})
+@pytest.mark.parametrize(("one", "into"), [(HOME, "again"), (SHARED, "back")], ids=["block", "files"])
+def test_the_claims_name_can_lead_to_the_volume_that_came_back(site: Site, one: VolumeBackup, into: str) -> None:
+    """By the commands of operations.md, as they stand there: both volumes are kept, and the claim is made again."""
+    name, held, lost = one.source.claim, site.held(into), site.held(one.source.claim)
+    claims = [site.api.get(f"{CLAIMS}/{each}") for each in (name, into)]
+    old, new = (each["spec"]["volumeName"] for each in claims)
+    (script,) = [each for each in blocks("operations.md", "sh") if "home-of-friday" in each and "claimRef" in each]
+    script = script.replace("home-of-friday", into).replace("home", name)
+    (folder := site.folder / "typed").mkdir(exist_ok=True)
+    done = as_administrator(script, site.api.address.kubeconfig(ADMIN), folder)
+    assert done.returncode == 0, done.stdout + done.stderr
     site.api.wait("it is bound", lambda: site.api.get(f"{CLAIMS}/{name}")["status"]["phase"] == "Bound")
-    assert site.held(name) == held
-    assert site.api.get(old)["status"]["phase"] == "Released"
+    volumes = [site.api.get(f"{VOLUMES}/{each}") for each in (old, new)]
+    assert [each["spec"]["persistentVolumeReclaimPolicy"] for each in volumes] == ["Retain", "Delete"]
+    assert [each["status"]["phase"] for each in volumes] == ["Released", "Bound"]
+    assert (site.held(name), site.kept(old)) == (held, lost)
+    gone = (f"{CLAIMS}/{into}", f"{DESTINATIONS}/{into}", f"{JOBS}/compare-{claims[1]['metadata']['uid']}")
+    assert [path for path in gone if site.api.get(path)] == []
 
 
 def tried(site: Site, one: VolumeBackup) -> tuple[bool, str]:

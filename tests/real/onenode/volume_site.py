@@ -98,8 +98,11 @@ class Site(Gen):
 
     def held(self, claim: str) -> dict[str, str]:
         """Return what a claim's volume holds."""
-        found = self.api.get(f"{SPACE}/persistentvolumeclaims/{claim}")
-        volume = self.api.get(f"/api/v1/persistentvolumes/{found['spec']['volumeName']}")
+        return self.kept(self.api.get(f"{SPACE}/persistentvolumeclaims/{claim}")["spec"]["volumeName"])
+
+    def kept(self, name: str) -> dict[str, str]:
+        """Return what a volume holds."""
+        volume = self.api.get(f"/api/v1/persistentvolumes/{name}")
         kind = volume["spec"]["csi"]["driver"].split(".")[1]
         return sums(self.volumes / kind / "volumes" / volume["spec"]["csi"]["volumeHandle"])
 
