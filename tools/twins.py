@@ -57,7 +57,7 @@ GROUPS = (
     Group(480, ("test_twin", "test_twin_attacks", "test_twin_metrics", "test_twin_without_kueue")),
     Group(690, ("test_twin_frameworks",)),
     Group(420, ("test_live_bootstrap",)),
-    Group(420, ("test_fleet_pods",)),
+    Group(520, ("test_fleet_pods",)),
     Group(450, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
     Group(360, ("test_twin_replacement",)),
     Group(420, ("test_twin_refusals", "test_twin_disks_refused", "test_twin_killed")),

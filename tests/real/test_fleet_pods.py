@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from auditing import audited, betrayed, stored, unused, written
+from chartshop import Shop
+from chartworld import World, need
 from msgspec import structs
 from onenode.site import lighter
 from reference import ROOT, load
+from vendoring import held, toys
 
 from generator.build.kustomize import program as kustomize
 from generator.cli import run
+from generator.components.component import HELM
 from generator.components.fleet import NAMESPACE, fleet, scripts
 from generator.live.apiserver import tries
 from generator.live.identity import record
@@ -37,6 +42,14 @@ IMAGE = "localhost/gen:1"
 NAMES = ("one", "two", "three")
 USER = 8737
 SYSTEM = {"/usr": "/usr", "/bin": "/usr/bin", "/lib": "/usr/lib", "/lib64": "/usr/lib64", "/etc/ssl": "/etc/ssl"}
+
+
+GEN = """#!/bin/sh
+export GEN_KUSTOMIZE={kustomize} PYTHONPATH={root} PYTHONDONTWRITEBYTECODE=1
+[ ! -s /opt/gen/spec.json ] || exec {python} {root}/tests/chartworld.py /opt/gen/spec.json "$@"
+exec {python} -m generator "$@"
+"""
+"""The program of the pods; with components of a test where there are some."""
 
 
 class Site:
@@ -143,10 +156,7 @@ def on_this_machine(site: Site, one: "Object") -> "Object":
         return one
     gen = site.folder / "bin/gen"
     gen.parent.mkdir(exist_ok=True)
-    gen.write_text(
-        f"#!/bin/sh\nGEN_KUSTOMIZE={kustomize()[0]} PYTHONPATH={ROOT} PYTHONDONTWRITEBYTECODE=1 "
-        f'exec {sys.executable} -m generator "$@"\n'
-    )
+    gen.write_text(GEN.format(kustomize=kustomize()[0], root=ROOT, python=sys.executable))
     for path in (gen.parent, gen):
         path.chmod(0o755)
     places = {**SYSTEM, "/opt/gen": str(gen.parent), str(site.server): str(site.server)}
@@ -209,6 +219,25 @@ def test_a_cluster_that_is_wrong_ends_the_run_with_its_finding(site: Site) -> No
     assert "clusters/two/cluster.yaml:" in logs
     assert "FAILED: gen render: see above" in logs
     assert git(site.server, "for-each-ref", "refs/heads/gen") == before
+
+
+def test_a_run_vendors_charts_in_parts(site: Site, two: World, shop: Shop, tmp_path: Path) -> None:
+    """Of two clusters whose components are a test's; from a shop of charts that is at the site alone."""
+    spec = site.folder / "bin/spec.json"
+    shutil.copy(need("helm", HELM), spec.parent / "helm")
+    spec.write_bytes(toys(two, shop))
+    owned(site, os.getuid())
+    git(two.root, "push", "-q", str(site.server), "main:toys")
+    owned(site, USER)
+    words = ("how=vendor", "branch=toys", "target=gen/toys", "shards=3")
+    done = site.gen("submit", "fleet", *(each for word in words for each in ("-p", word)), "--watch")
+    spec.unlink()
+    assert done.returncode == 0, done.stdout + done.stderr + site.gen("logs", done.stdout.split()[0]).stdout
+    assert git(site.server, "log", "--format=%an %s", "toys..gen/toys") == "gen Vendor all clusters"
+    git(tmp_path, "clone", "-q", "--branch", "gen/toys", str(site.server), str(tmp_path / "made"))
+    two.gen("vendor")
+    assert held(tmp_path / "made") == two.tree()
+    assert any(path.startswith("overlays/two/other/upstream/") for path in two.tree())
 
 
 def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:

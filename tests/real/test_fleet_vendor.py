@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import chartworld
-import msgspec
 import pytest
 from chartshop import CONFIG_MAP, Shop, serving
-from chartworld import World, component, release
+from chartworld import World
 from fleetrun import Run, git
 from minioserver import certificates
-from vendoring import DEFINITION
+from vendoring import held, toys
 
-from generator.components.component import HELM, Namespace
+from generator.components.component import HELM
 
 pytestmark = pytest.mark.real
 VENDOR = {"HOW": "vendor", "SHARDS": "3"}
@@ -32,16 +31,8 @@ def origin(two: World, shop: Shop, tmp_path: Path) -> Path:
 
 
 def repository(two: World, shop: Shop, folder: Path) -> Path:
-    """Make the repository at its server: two clusters that share a chart, of which nothing is vendored."""
-    shop.add(files={"templates/map.yaml": CONFIG_MAP, "crds/toys.yaml": DEFINITION})
-    shop.add("other")
-    toy = component(release(shop.url), namespaces=(Namespace(name="toy"), Namespace(name="argocd")))
-    other = component(release(shop.url, "other"), name="other", namespaces=(Namespace(name="other"),))
-    two.installs(toy)
-    two.installs(toy, other, on=("two",))
-    two.gen("render")
-    two.commit()
-    (folder / "spec.json").write_bytes(msgspec.json.encode(two.spec))
+    """Make the repository at its server."""
+    (folder / "spec.json").write_bytes(toys(two, shop))
     server = folder / "server.git"
     git(folder, "clone", "-q", "--bare", str(two.root), str(server))
     return server
@@ -57,8 +48,7 @@ def vendoring(folder: Path, origin: Path) -> Run:
 def at(origin: Path, folder: Path, branch: str) -> Mapping[str, bytes]:
     """Return the files of a branch."""
     git(folder, "clone", "-q", "--branch", branch, str(origin), str(folder / branch))
-    found = (path for path in (folder / branch).rglob("*") if path.is_file() and ".git" not in path.parts)
-    return {path.relative_to(folder / branch).as_posix(): path.read_bytes() for path in found}
+    return held(folder / branch)
 
 
 def test_a_run_vendors_what_one_gen_does(origin: Path, two: World, shop: Shop, tmp_path: Path) -> None:
