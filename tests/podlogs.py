@@ -1,5 +1,6 @@
 """Logs of the pods of one run, played: what a kubelet gives through an API server, and Argo's server streams."""
 
+import json
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,7 +17,7 @@ STARTED = "2026-01-01T00:00:00Z"
 class PodLogs:
     """Pods of a run and what they printed, by their names: lines with their times; the last one of a pod in `writing`
     has no end yet. So many answers with the log of the newest pod as `cut` says end in the middle, as where a
-    connection breaks.
+    connection breaks. The nodes of pods that are `away` do not answer.
     """
 
     def __init__(self, cluster: LiveCluster, argo: ArgoPlayed, run: dict[str, Any]) -> None:
@@ -24,6 +25,7 @@ class PodLogs:
         self.lines = argo.logs
         self.writing: set[str] = set()
         self.cut = 0
+        self.away: set[str] = set()
         run["status"] = {"phase": "Running", "startedAt": STARTED, "nodes": {}}
 
     def begin(self, step: str, *lines: str) -> None:
@@ -59,6 +61,9 @@ class PodLogs:
             return self.cluster.reply(asked)
         if not self.cluster.get("Pod", pod):
             return 404, {}, b"{}"
+        if pod in self.away:
+            why = f'Get "https://10.10.0.101:10250/containerLogs/{pod}": dial tcp: connect: no route to host'
+            return 500, {}, json.dumps({"kind": "Status", "message": why, "code": 500}).encode()
         (since,) = map(moment, parse_qs(url.query).get("sinceTime", [STARTED]))
         if since is None:
             return 400, {}, b"{}"

@@ -90,8 +90,10 @@ def _tell(place: Place, name: str, code: int) -> None:
     from generator.live.messages import printed  # noqa: PLC0415 - heavy
 
     found = the_run(*place, name)
-    for line in verdict(list(Logs(place.way, found.namespace, name).new(found)), good=code == 0):
+    logs = Logs(place.way, found.namespace, name)
+    for line in verdict(list(logs.new(found)), good=code == 0):
         say(printed(line))
+    say_all(map(printed, logs.away.values()), err=True)
 
 
 def _next(asked: "Restore", cluster: str, name: str, code: int) -> str:

@@ -170,9 +170,9 @@ def logs(place: Place, name: str, follow: bool) -> int:  # noqa: FBT001 - an opt
             break
         time.sleep(PAUSE)
         found = _look(place, name)
-    for step, why in unread(found, read.read).items():
-        say(f"{step}: nothing to read: {why}", err=True)
-    return 0
+    for step, why in unread(found, read).items():
+        say(f"{step}: {why}", err=True)
+    return 2 if read.away else 0
 
 
 @command.command("stop", short_help="Stop a run.")

@@ -20,6 +20,10 @@ class RefusedError(UsageError):
     """There is talking to the API server, and it does not do what is asked."""
 
 
+class BehindError(RefusedError):
+    """The API server answers, and who stands behind it does not, such as the kubelet of a node that is away."""
+
+
 class ConflictError(RefusedError):
     """An object was changed by somebody else since it was read."""
 
@@ -51,10 +55,15 @@ class RunningCluster:
         return None if answer.status == 404 else self._good(answer, f"read {path}")
 
     def text(self, path: str) -> str:
-        """Return the text at a path, such as a container's log; empty where there is none (yet)."""
+        """Return the text at a path, such as a container's log; empty where there is none (yet). Raises BehindError
+        where nobody gives it now.
+        """
         answer, text = self.api.text(path)
         if answer.status in {400, 404}:  # 400: the container did not begin yet
             return ""
+        if answer.status >= 500:
+            where = path.partition("?")[0]
+            raise BehindError(f"{self.host} cannot read {where} now (status {answer.status}): {answer.message}")
         return text if answer.good else self._refused(answer, f"read {path.partition('?')[0]}")
 
     def serves(self, path: str) -> bool:

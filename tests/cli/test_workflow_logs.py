@@ -105,6 +105,43 @@ def test_a_pod_that_is_gone_hides_no_other(
     assert capsys.readouterr().out == "mirror | one\nverify | alike\nverify | on\n"
 
 
+@API
+def test_a_node_that_does_not_answer_hides_no_other_and_is_asked_again(
+    pods: PodLogs, way: list[str], between: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pods.begin("mirror", at(1, "one"))
+    pods.begin("verify", at(2, "alike"))
+    pods.away = {pods.pod("mirror")}
+
+    def back() -> None:
+        assert capsys.readouterr().out == "verify | alike\n"
+        pods.away = set()
+
+    between(back, lambda: pods.end("Failed"))
+    assert run(way) == 0
+    assert capsys.readouterr() == ("mirror | one\n", "")
+
+
+@API
+def test_what_a_node_that_is_away_kept_is_told_in_the_end(
+    pods: PodLogs, way: list[str], between: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pods.begin("mirror", at(1, "one"))
+    pods.begin("verify", at(2, "alike"))
+
+    def away() -> None:
+        pods.away = {pods.pod("mirror")}
+        pods.end("Failed")
+
+    between(away)
+    assert run(way) == 2
+    out, err = capsys.readouterr()
+    assert out == "mirror | one\nverify | alike\n"
+    assert err.startswith("mirror: http")
+    assert "now (status 500): Get" in err
+    assert "no route to host" in err
+
+
 @pytest.mark.parametrize("times", [1, 2, 5])
 def test_an_answer_that_breaks_off_is_asked_for_again(
     pods: PodLogs, way: list[str], between: Callable[..., None], capsys: pytest.CaptureFixture[str], times: int

@@ -31,12 +31,17 @@ class Logs:
         self._seen: dict[str, tuple[datetime, int]] = {}
         self.read: set[str] = set()
         """The steps of which something could be read, by their ids."""
+        self.away: dict[str, str] = {}
+        """Why the last look could not read a step, by its id."""
 
     def new(self, run: Run) -> Iterator[Printed]:
         """Yield the lines that were not given yet, pod by pod. Raises UsageError."""
         names = {one.id: one.name for one in _pods(run.steps)}
         seen = {pod: time for pod, (time, _) in self._seen.items()}
         for one in self._way.printed(self._namespace, self._name, seen):
+            self.away.pop(one.step, None)
+            if one.away:
+                self.away[one.step] = one.away
             for line in self._lines(one):
                 self.read.add(one.step)
                 yield Printed(names.get(one.step, one.pod), line)
@@ -67,11 +72,11 @@ def _timed(line: str, before: datetime) -> tuple[datetime, str]:
     return (time, said) if time else (before, line)
 
 
-def unread(run: Run, read: "set[str]") -> Mapping[str, str]:
-    """Return the steps that ran and of which nothing can be read, by their names, with the reason."""
-    ended = {one.name: one for one in _pods(run.steps) if one.started and one.id not in read}
+def unread(run: Run, logs: Logs) -> Mapping[str, str]:
+    """Return the steps that ran and of which nothing, or not all, can be read, by their names, with the reason."""
     gone = "it printed nothing, or its pod is gone: pods of runs that succeeded go, and their logs with them"
-    return dict.fromkeys(ended, gone)
+    ran = [one for one in _pods(run.steps) if one.started and (one.id not in logs.read or one.id in logs.away)]
+    return {one.name: logs.away.get(one.id, f"nothing to read: {gone}") for one in ran}
 
 
 def _pods(steps: tuple[Step, ...]) -> Iterator[Step]:

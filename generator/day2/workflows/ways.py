@@ -10,7 +10,7 @@ from msgspec import Struct
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.away import Server
-from generator.live.running import RunningCluster
+from generator.live.running import BehindError, RunningCluster
 from generator.live.times import stamp
 from generator.model.fields import dig
 
@@ -24,11 +24,14 @@ MAIN = "main"
 
 
 class PodLog(Struct, frozen=True):
-    """What a pod printed, of the step with an id: lines with their times before them (`kubectl logs --timestamps`)."""
+    """What a pod printed, of the step with an id: lines with their times before them (`kubectl logs --timestamps`), or
+    why they cannot be read now.
+    """
 
     pod: str
     step: str
     lines: tuple[str, ...]
+    away: str = ""
 
 
 class Way(Server, Protocol):
@@ -120,8 +123,12 @@ class ThroughApi(Way):
             own, step = pod["metadata"]["name"], str(dig(pod, "metadata", "annotations", OF_STEP))
             since = {"sinceTime": stamp(seen[own])} if own in seen else {}
             asked = urlencode({"container": MAIN, "timestamps": "true", **since})
-            text = self._running.text(f"/api/v1/namespaces/{namespace}/pods/{own}/log?{asked}")
-            yield PodLog(own, step, _lines(text, ended=dig(pod, "status", "phase") in {"Succeeded", "Failed"}))
+            try:
+                text = self._running.text(f"/api/v1/namespaces/{namespace}/pods/{own}/log?{asked}")
+            except BehindError as error:  # the pods of other nodes can be read all the same
+                yield PodLog(own, step, (), str(error))
+            else:
+                yield PodLog(own, step, _lines(text, ended=dig(pod, "status", "phase") in {"Succeeded", "Failed"}))
 
 
 def _path(namespace: str, kinds: str, name: str = "") -> str:
