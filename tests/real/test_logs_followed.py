@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from kubeletplayed import ASKED, CUT, LOGS, kubelet, node
+from ports import free_port
 from reference import ROOT, load
 
 from generator.cli import run
@@ -52,7 +53,7 @@ class Site:
             code, answer = self.api.request("PATCH", path, {"status": {"phase": phase}}, patch="merge-patch+json")
             assert code == 200, answer
 
-    def begin(self, pod: str) -> None:
+    def begin(self, pod: str, on: str = "worker-1") -> None:
         """Have a pod, of a step that is called like it."""
         self.nodes[f"backup-x-{pod}"] = {
             "id": f"backup-x-{pod}",
@@ -67,7 +68,7 @@ class Site:
         labels, known = {OF_RUN: "backup-x"}, {OF_STEP: f"backup-x-{pod}"}
         metadata = {"name": pod, "namespace": SPACE, "labels": labels, "annotations": known}
         containers = [{"name": "main", "image": "registry.example.org/any:1"}]
-        spec = {"nodeName": "worker-1", "containers": containers}
+        spec = {"nodeName": on, "containers": containers}
         self.api.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 
 
@@ -117,3 +118,18 @@ def test_lines_are_told_once_over_broken_answers_and_clock_zones(
     lines = ["one", "two", *(f"line {at}" for at in range(1, 9)), r"50 %\r100 %"]
     assert "".join([*told, out]) == "".join(f"mirror | {line}\n" for line in lines) + "verify | alike\n", err
     assert any("sinceTime=2026-10-25T00%3A59%3A59Z" in one for one in ASKED), ASKED
+
+
+def test_a_node_that_does_not_answer_hides_no_other(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node(site.api, "worker-2", free_port())
+    site.begin("mirror", "worker-2")
+    site.begin("verify")
+    LOGS["verify"] = "2026-01-01T00:00:10.000000000Z alike\n"
+    monkeypatch.setattr("generator.cli.workflow.time.sleep", lambda _: site.phase("Failed"))
+    assert run(site.words) == 2
+    out, err = capsys.readouterr()
+    assert out == "verify | alike\n"
+    assert err.startswith("mirror: https://")
+    assert "connection refused" in err
