@@ -30,7 +30,7 @@ from onenode.site import Site, every, good, ready, serving, shown
 if TYPE_CHECKING:
     import subprocess
 
-NOT_HERE = {"Certificate"}
+NOT_HERE = {"Certificate", "CiliumNetworkPolicy"}
 """Kinds that nobody defines here."""
 READER, WRITER = "rook-ceph-object-user-datasets-datasets-backup-reader", "minio-user-backup-writer"
 RESTORER, RESTORE_READER = "rook-ceph-object-user-datasets-datasets-restore", "minio-user-restore-reader"
