@@ -7,91 +7,24 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from burnins import BurnIns
 from caresite import DEPLOYMENTS, GPU
+from driversite import PODS, SETS, Drivers
 from nodesite import audited, control_plane, told_tokens, unused
 from nodesteps import NODES, Steps, cordoned, notes
 from playedgangs import gangs
 from reference import load
-from upgradesite import is_ready
 
-from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
-from generator.components.gpu_operator import MANAGER_ACTS
-from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.node_operations.names import DRIVER_UPGRADE, NAMESPACE
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
-Object = dict[str, Any]
 POOL = "gpu-inference"
 """Three nodes, all of one rack."""
-SETS = f"/apis/apps/v1/namespaces/{GPU_OPERATOR}/daemonsets"
-PODS = f"/api/v1/namespaces/{GPU_OPERATOR}/pods"
-COMPONENT = {"app.kubernetes.io/component": "nvidia-driver"}
 ONLY = {"DRAIN_ONLY": "nvidia.com/"}
-
-
-class Site:
-    """The twin, its steps, and the DaemonSets of the GPU Operator."""
-
-    def __init__(self, steps: Steps) -> None:
-        self.steps, self.api = steps, steps.api
-        self.names = [one.name for one in load("ml50").gpu_nodes]
-
-    def prepare(self) -> None:
-        for name in self.names:
-            self.steps.register(name, RBD_DRIVER, CEPHFS_DRIVER)
-        self.daemon_set("nvidia-operator-validator", {"app": "nvidia-operator-validator"}, "any:1")
-        self.driver("1")
-        self.api.wait("drivers run", lambda: len(self.drivers("1")) == len(self.names))
-
-    def driver(self, version: str) -> None:
-        """Let the operator have been told of a driver."""
-        variables = [{"name": name, "value": "false"} for name in MANAGER_ACTS]
-        manager = {"name": "k8s-driver-manager", "image": "registry.example.org/any:1", "env": variables}
-        self.daemon_set("nvidia-driver-daemonset", COMPONENT, f"driver:{version}", initContainers=[manager])
-        at = f"{SETS}/nvidia-driver-daemonset"
-        self.api.wait(
-            "it is seen",
-            lambda: self.api.get(at)["status"].get("observedGeneration") == self.api.get(at)["metadata"]["generation"],
-        )
-
-    def daemon_set(self, name: str, labels: Object, image: str, **more: Any) -> None:
-        term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": self.names}]}
-        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
-        pod = {
-            "affinity": affinity,
-            "containers": [{"name": "main", "image": f"registry.example.org/{image}"}],
-            "tolerations": [{"operator": "Exists"}],
-            **more,
-        }
-        spec = {
-            "selector": {"matchLabels": labels},
-            "updateStrategy": {"type": "OnDelete"},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        }
-        metadata = {"name": name, "namespace": GPU_OPERATOR, "labels": labels}
-        self.api.apply({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec})
-
-    def drivers(self, version: str) -> set[str]:
-        """Return the nodes on which a driver of this version is Ready."""
-        image = f"registry.example.org/driver:{version}"
-        pods = [one for one in self.api.items(PODS) if one["spec"]["containers"][0]["image"] == image]
-        return {one["spec"].get("nodeName", "") for one in pods if is_ready(one)}
-
-    def of(self, name: str) -> dict[str, bool]:
-        """Return the running pods of a Deployment by uid, each with whether it holds a GPU."""
-        pods = self.api.items(f"/api/v1/namespaces/default/pods?labelSelector=one%3D{name}")
-        running = [one for one in pods if one["status"].get("phase") == "Running"]
-        return {one["metadata"]["uid"]: "nvidia.com/gpu" in str(one["spec"]["containers"]) for one in running}
-
-    def held(self) -> set[str]:
-        """Return the nodes that take no pods."""
-        return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +35,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def site(log: Path) -> Iterator[Site]:
+def site(log: Path) -> Iterator[Drivers]:
     assert log.is_dir()
     with (
         tempfile.TemporaryDirectory(prefix="drivers-", ignore_cleanup_errors=True) as name,
@@ -110,17 +43,17 @@ def site(log: Path) -> Iterator[Site]:
     ):
         ml50 = load("ml50")
         steps = stack.enter_context(control_plane(ml50, Path(name), *(one.name for one in ml50.machines)))
-        made = Site(steps)
+        made = Drivers(steps, [one.name for one in ml50.gpu_nodes])
         made.prepare()
         yield made
 
 
 @pytest.fixture
-def steps(site: Site) -> Steps:
+def steps(site: Drivers) -> Steps:
     return site.steps
 
 
-def test_every_node_gets_a_new_driver_and_only_pods_with_gpus_leave(site: Site, steps: Steps) -> None:
+def test_every_node_gets_a_new_driver_and_only_pods_with_gpus_leave(site: Drivers, steps: Steps) -> None:
     tolerates = ("nvidia.com/gpu", "gen.internal/inference")
     for name in ("serving", "plain"):
         steps.deployment("default", name, "gpu-13", tolerates=tolerates)
@@ -146,7 +79,7 @@ def test_every_node_gets_a_new_driver_and_only_pods_with_gpus_leave(site: Site, 
     steps.undeploy("default", "serving", "plain")
 
 
-def test_a_run_that_was_killed_is_gone_on_with(site: Site, steps: Steps) -> None:
+def test_a_run_that_was_killed_is_gone_on_with(site: Drivers, steps: Steps) -> None:
     site.driver("3")
     with BurnIns(steps) as burn_ins:
         count = steps.killed("driver_upgrade", "nodes", "", POOLS=POOL, **ONLY)
@@ -158,7 +91,7 @@ def test_a_run_that_was_killed_is_gone_on_with(site: Site, steps: Steps) -> None
     assert site.held() == set()
 
 
-def test_a_node_without_its_gpus_stops_the_next_and_a_new_run_goes_on(site: Site, steps: Steps) -> None:
+def test_a_node_without_its_gpus_stops_the_next_and_a_new_run_goes_on(site: Drivers, steps: Steps) -> None:
     site.driver("4")
     steps.status(f"{NODES}/gpu-13", {"allocatable": {"nvidia.com/gpu": "7"}})
     assert "gpu-13 lacks already: nvidia.com/gpu: 7 of 8" in steps.good("driver_upgrade", "plan", POOLS=POOL, **ONLY)
@@ -175,7 +108,7 @@ def test_a_node_without_its_gpus_stops_the_next_and_a_new_run_goes_on(site: Site
     assert site.held() == set()
 
 
-def test_what_the_operator_does_by_itself_and_what_others_hold_is_refused(site: Site, steps: Steps) -> None:
+def test_what_the_operator_does_by_itself_and_what_others_hold_is_refused(site: Drivers, steps: Steps) -> None:
     mark = "nvidia.com/gpu-driver-upgrade-enabled"
     steps.patch(f"{NODES}/gpu-13", {"metadata": {"annotations": {mark: "true"}}})
     assert "the GPU Operator upgrades drivers by itself" in steps.refused("driver_upgrade", "gate", **ONLY)
@@ -187,17 +120,17 @@ def test_what_the_operator_does_by_itself_and_what_others_hold_is_refused(site: 
     assert site.held() == {"gpu-09"}
 
 
-def test_no_right_is_unused_and_none_is_missing(site: Site, log: Path) -> None:
+def test_no_right_is_unused_and_none_is_missing(site: Drivers, log: Path) -> None:
     """After all others."""
     assert unused(site.steps, log, DRIVER_UPGRADE) == set()
 
 
-def test_no_token_is_told(site: Site, log: Path) -> None:
+def test_no_token_is_told(site: Drivers, log: Path) -> None:
     """After all others."""
     assert told_tokens(site.steps, log) == []
 
 
-def test_a_step_touches_no_node_without_gpus_and_no_pod_but_by_eviction(site: Site, steps: Steps) -> None:
+def test_a_step_touches_no_node_without_gpus_and_no_pod_but_by_eviction(site: Drivers, steps: Steps) -> None:
     who = (f"system:serviceaccount:{NAMESPACE}:{DRIVER_UPGRADE}", ("system:serviceaccounts", "system:authenticated"))
     cordon = {"spec": {"unschedulable": True}}
     ask = steps.api.request
