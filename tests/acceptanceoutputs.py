@@ -143,6 +143,12 @@ def pair(hca: str, memory: str, gbits: float = 396.19, link: str = "IB", device:
     )
 
 
+def links(server: int, gbits: float = 396.2) -> str:
+    """Return what a pod says of all links to the one before it, by both HCAs of a node."""
+    said = "".join(pair(hca, memory, gbits) for hca in ("mlx5_0", "mlx5_1") for memory in ("host", "cuda"))
+    return said.replace("== pair 0 0 1 ", f"== pair {server % 2} {server} {server + 1} ")
+
+
 FAILED_PAIR = """\
 == pair 0 0 1 mlx5_0 host
  local address: LID 0x07 QPN 0x0085 PSN 0x8c3b1f RKey 0x1fffbd VAddr 0x007f2c41000000

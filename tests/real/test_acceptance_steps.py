@@ -17,7 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from acceptanceoutputs import GOOD_FIO, GOOD_OBJECTS, answered, burnt, nccl, pair, trained
+from acceptanceoutputs import GOOD_FIO, GOOD_OBJECTS, answered, burnt, links, nccl, trained
 from auditing import betrayed, executor, flags, stored, unused, written
 from kubeletplayed import LOGS, kubelet, node
 from msgspec import structs
@@ -234,15 +234,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         made = Site(api, folder)
         made.install(tried(), port)
         yield made
-
-
-HCAS = ("mlx5_0", "mlx5_1")
-
-
-def links(server: int, gbits: float = 396.2) -> str:
-    """Return what a pod says of all links to the one before it."""
-    said = "".join(pair(hca, memory, gbits) for hca in HCAS for memory in ("host", "cuda"))
-    return said.replace("== pair 0 0 1 ", f"== pair {server % 2} {server} {server + 1} ")
 
 
 def records(site: Site, run: str) -> dict[str, Any]:
