@@ -59,9 +59,9 @@ def _series(field: str, one: Device, node: str) -> str:
 
 
 @contextmanager
-def exporters(answers: Mapping[str, str]) -> Iterator[int]:
-    """Answer at the addresses of some exporters, all by one port, which this yields: what `answers` says at that time,
-    404 where it says nothing.
+def exporters(answers: Mapping[str, str], port: int = 0) -> Iterator[int]:
+    """Answer at the addresses of some exporters, all by one port, which this yields, any where none is named: what
+    `answers` says at that time, 404 where it says nothing.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -76,7 +76,7 @@ def exporters(answers: Mapping[str, str]) -> Iterator[int]:
 
     servers: list[ThreadingHTTPServer] = []
     for address in answers:
-        servers.append(ThreadingHTTPServer((address, servers[0].server_port if servers else 0), Handler))
+        servers.append(ThreadingHTTPServer((address, servers[0].server_port if servers else port), Handler))
     threads = [threading.Thread(target=one.serve_forever, args=(0.05,)) for one in servers]
     for thread in threads:
         thread.start()

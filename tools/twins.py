@@ -56,6 +56,7 @@ GROUPS = (
     Group(700, ("test_live_drives",)),
     Group(480, ("test_twin", "test_twin_attacks", "test_twin_metrics", "test_twin_without_kueue")),
     Group(690, ("test_twin_frameworks",)),
+    Group(400, ("test_live_care",)),
     Group(420, ("test_live_bootstrap",)),
     Group(520, ("test_fleet_pods",)),
     Group(450, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from auditing import audited
+from auditing import audited, written
+from caresite import ACCOUNTS as CARE
 from nodesteps import OPERATIONS, Machines, Steps
 from onenode.site import Gen, await_template, every, lighter, run_of, shown
 from reference import ROOT, load
 
+from generator.components.acceptance.names import NAMESPACE as ACCEPTANCE
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
+from generator.components.component import Component
 from generator.components.node_operations import node_operations
 from generator.components.node_operations.names import NAMESPACE
 from generator.live.apiserver import tries
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
 BESIDE = "gpu-14"
 """A node that has joined, and takes pods."""
+ALONE = "test/alone"
+"""A taint that keeps what really runs off a node that KWOK plays."""
+ACCOUNTS = (*(f"{NAMESPACE}:{name}" for name in OPERATIONS.values()), *CARE, f"{ACCEPTANCE}:{ACCEPTANCE}")
+"""Those that are audited."""
 PATIENCE = 400.0
 """Seconds: a step is a pod, which takes five on an idle machine, and a minute on one with much else to do."""
 
@@ -37,6 +44,14 @@ class Site(Gen):
     def __init__(self, real: "Node", steps: Steps, ceph: "Served") -> None:
         super().__init__(steps.api, real.folder)
         self.real, self.steps, self.ceph = real, steps, ceph
+
+    def bring(self, component: Component) -> None:
+        """Apply the operations of a component, but for their schedules, and wait until the controller knows them."""
+        brought = [one for operation in component.operations for one in operation.templates]
+        for one in brought:
+            self.api.apply(lighter(json.loads(json.dumps(one))))
+        (*_, last) = [one["metadata"] for one in brought if one["kind"] == "WorkflowTemplate"]
+        await_template(self.api, last["namespace"], last["name"])
 
     def begin(self, operation: str, node: str = "", *words: str) -> str:
         """Submit an operation, on a node where it has one; the name of its run."""
@@ -74,6 +89,12 @@ class Site(Gen):
         assert phase == "Succeeded", said
         return said
 
+    def well(self, run: str) -> str:
+        """Wait until a run has succeeded whose pods go with that; what they said, as the machine has it."""
+        phase = self.ended(run)
+        assert phase == "Succeeded", self.said(run)
+        return "".join(text for place, text in written(self.folder) if f"_{run}" in place)
+
     def killed(self, run: str) -> str:
         """Stop a run at once, and go on with it; the name of the run that does."""
         assert self.gen("stop", run, "--now").returncode == 0
@@ -109,7 +130,7 @@ def live_site() -> Iterator[Site]:
     ):
         folder = Path(name)
         (folder / "scripts").mkdir()
-        stack.enter_context(audited(folder, *(f"{NAMESPACE}:{name}" for name in OPERATIONS.values())))
+        stack.enter_context(audited(folder, *ACCOUNTS))
         api = stack.enter_context(plane(folder, simulated=False))
         real = stack.enter_context(node(api))
         load_python(real)
@@ -123,9 +144,6 @@ def live_site() -> Iterator[Site]:
         steps.join(BESIDE)
         steps.register(BESIDE, RBD_DRIVER, CEPHFS_DRIVER)
         api.apply(record(cluster))
-        operations = [one for operation in node_operations(cluster).operations for one in operation.templates]
-        templates = [one for one in operations if one["kind"] == "WorkflowTemplate"]
-        for one in templates:
-            api.apply(lighter(json.loads(json.dumps(one))))
-        await_template(api, NAMESPACE, templates[-1]["metadata"]["name"])
-        yield Site(real, steps, ceph)
+        made = Site(real, steps, ceph)
+        made.bring(node_operations(cluster))
+        yield made

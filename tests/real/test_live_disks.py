@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from auditing import asked, betrayed, executor, stored, written
 from cephplayed import IMAGE, Ceph, Osd
-from livesite import Site
+from livesite import ALONE, Site
 from nodesteps import NODES, expects
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -20,8 +20,6 @@ pytestmark = pytest.mark.twin
 
 ACCOUNT = f"{NAMESPACE}:{OSD_REPLACEMENT}"
 HOST, OTHER, OSD, MONITOR = "cpu-27", "cpu-26", "rook-ceph-osd-4", "rook-ceph-mon-a"
-ALONE = "test/alone"
-"""A taint that keeps what really runs off the node."""
 KEY = secrets.token_hex(16)
 PODS = f"/api/v1/namespaces/{ROOK}/pods"
 DAEMON = f"/apis/apps/v1/namespaces/{ROOK}/deployments/{OSD}"
