@@ -197,10 +197,12 @@ class Site:
         self.api.request("DELETE", path)
         stored = {"name": "stored", "value": str(int(time.time() - minutes * 60))}
         node = {"id": "a", "name": "a", "type": "Pod", "outputs": {"parameters": [stored]}}
+        # A controller that runs looks at no run that has this label.
+        labels = {"gen.internal/backup": "etcd", "workflows.argoproj.io/completed": "true"}
         run = {
             "apiVersion": "argoproj.io/v1alpha1",
             "kind": "Workflow",
-            "metadata": {"name": "backup-etcd-1", "namespace": BACKUPS, "labels": {"gen.internal/backup": "etcd"}},
+            "metadata": {"name": "backup-etcd-1", "namespace": BACKUPS, "labels": labels},
             "spec": {"workflowTemplateRef": {"name": "etcd-backup"}},
             "status": {"phase": "Succeeded", "nodes": {"a": node}},
         }
