@@ -50,7 +50,7 @@ class Group(NamedTuple):
 GROUPS = (
     Group(2000, ("test_live_disks", "test_live_nodes")),
     Group(1000, ("test_live_backups", "test_live_exports")),
-    Group(750, ("test_live_care", "test_live_upkeep")),
+    Group(900, ("test_live_acceptance", "test_live_care", "test_live_upkeep")),
     Group(600, ("test_live_sync",)),
     Group(530, ("test_rehearse_argocd",)),
     Group(600, ("test_whole",), late=True),
