@@ -50,7 +50,7 @@ class Group(NamedTuple):
 GROUPS = (
     Group(2000, ("test_live_disks", "test_live_nodes")),
     Group(1000, ("test_live_backups", "test_live_exports")),
-    Group(900, ("test_live_acceptance", "test_live_care", "test_live_upkeep")),
+    Group(1000, ("test_live_acceptance", "test_live_care", "test_live_upkeep")),
     Group(600, ("test_live_sync",)),
     Group(530, ("test_rehearse_argocd",)),
     Group(600, ("test_whole",), late=True),
@@ -67,7 +67,7 @@ GROUPS = (
     Group(300, ("test_live_status", "test_live_files")),
     Group(300, ("test_twin_nodes",)),
     Group(300, ("test_simulate",)),
-    Group(460, ("test_live_reports",)),
+    Group(490, ("test_live_reports",)),
     Group(250, ("test_live_volumes",)),
     Group(240, ("test_argocd", "test_argocd_lua", "test_argocd_metrics")),
     Group(240, ("test_twin_fair",)),

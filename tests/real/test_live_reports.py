@@ -48,7 +48,8 @@ pytestmark = pytest.mark.twin
 Object = dict[str, Any]
 SPACE = "tried"
 ACCOUNT, OF_STEPS = f"{SPACE}:operation-report", f"{SPACE}:tried"
-ACCOUNTS = (ACCOUNT, OF_STEPS, f"{HEALTH}:{HEALTH}", f"{HEALTH}:operation-report")
+OF_HEALTH = (f"{HEALTH}:{HEALTH}", f"{HEALTH}:operation-report")
+ACCOUNTS = (ACCOUNT, OF_STEPS, *OF_HEALTH)
 AT = f"/apis/argoproj.io/v1alpha1/namespaces/{SPACE}/workflows"
 PASSWORD = "Zq8vT2xKm4Lw9Rb7Nc3D"
 SCHEDULES = {"nightly-good": "work", "nightly-bad": "fail"}
@@ -415,6 +416,9 @@ def test_the_report_of_health_is_told_as_its_first_step_wrote_it(site: Site) -> 
     assert kept
     assert said.splitlines()[0].endswith(kept["data"]["report.txt"].splitlines()[0])
     assert TOKEN not in json.dumps(kept)
+    again = site.begin_plain(HEALTH, HEALTH)
+    assert site.one_ended(again, HEALTH)["phase"] == "Succeeded"
+    assert unused(site.api, site.folder, *OF_HEALTH) == set(), "what Argo's executor asks is among it"
 
 
 def test_a_schedule_tells_only_what_failed(site: Site) -> None:
