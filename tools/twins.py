@@ -86,7 +86,6 @@ GROUPS = (
     Group(150, ("test_simulate_operations",)),
     Group(120, ("test_minio_expansion",)),
     Group(120, ("test_images_pulled",)),
-    # Late in turn: on its shared site two of its tests failed once, and are to be looked at.
     Group(2000, ("test_live_workflows",)),
     Group(370, ("test_twin_gpu_care",)),
     Group(120, ("test_twin_acceptance",)),
