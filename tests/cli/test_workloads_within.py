@@ -66,13 +66,15 @@ def refusal(cluster: Cluster, team: Team, kind: str, wanted: Wanted) -> str:
 
 
 def claim(cluster: Cluster, team: Team, name: str) -> Object:
+    """Return a claim of a class that the team may use."""
+    none = {name for name, bound in team.storage_classes.items() if not bound.value}
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": {"name": name, "namespace": team.name},
         "spec": {
             "accessModes": ["ReadWriteMany"],
-            "storageClassName": lasting_classes(cluster)[-1],
+            "storageClassName": [one for one in lasting_classes(cluster) if one not in none][-1],
             "resources": {"requests": {"storage": str(SMALL)}},
         },
     }

@@ -42,7 +42,7 @@ def python(place: Path, *arguments: str) -> str:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the program that knows one more key, `seats`, and a cluster that uses it."""
     copy = tmp_path_factory.mktemp("copy")
-    for folder in ("generator", "docs", "tools"):
+    for folder in ("generator", "docs", "tools", "tests/wrong/valid"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ROOT.glob("clusters/*/cluster.yaml"):
         (copy / file.relative_to(ROOT)).parent.mkdir(parents=True)
