@@ -7,6 +7,7 @@ programs that only tell.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -141,6 +142,17 @@ def test_a_node_whose_preparation_failed_is_prepared_again_without_what_left_the
     machine.play()
     assert machine.prepared() == 1
     assert not list(machine.folder.rglob("99-old.conf"))
+
+
+def test_what_could_not_be_packed_whole_is_not_prepared(machine: Machine) -> None:
+    """A file that may not be read, or goes meanwhile: `tar` packs the others, and says so by its exit code."""
+    machine.program("tar", f"""{shutil.which("tar")} "$@" || exit; case "$1" in -c*) exit 2;; esac""")
+    assert machine.play(rc=2).tasks("failed") == 1
+    assert machine.prepared() == 0
+    assert not (machine.folder / "prepared-with").exists()
+    (machine.place / "bin/tar").unlink()
+    machine.play()
+    assert machine.prepared() == 1
 
 
 def test_files_that_are_only_brought_prepare_nothing_and_so_do_the_former_ones(machine: Machine) -> None:
