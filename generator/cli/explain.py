@@ -91,7 +91,8 @@ def _known(code: str) -> Explained:
     if code in known:
         return known[code]
     family, _, number = code.rpartition("-")
-    whole = f"{family}-{number.zfill(3)}"
+    # Letters that look like digits.
+    whole = f"{family}-{number.translate(str.maketrans('OIL', '011')).zfill(3)}"
     meant = [whole] if whole in known else nearest(whole, known, 3)
     raise UsageError(f"`{code}` is not a code" + (f"; {did_you_mean(*meant)}" if meant else ""))
 

@@ -14,7 +14,7 @@ EXTRAS = {
 }
 NEEDED_BY = {
     "rendered": "what judges objects (`gen check PATH`, `gen check --rendered`)",
-    "server": "what asks an API server (`gen check --server`, `gen status`, `gen bootstrap` ...)",
+    "server": "what asks an API server (`gen check --server`, `gen status`, `gen workflow` ...)",
     "argo": "`gen workflow --argo-server`",
 }
 

@@ -29,6 +29,13 @@ from generator.workloads.wanted import Serving, Wanted
 
 _SMALLEST = 2**20
 """A volume of fewer bytes is a number without its unit: `--checkpoints 500`."""
+_IMAGE = click.option(
+    "--image",
+    metavar="IMAGE",
+    required=True,
+    callback=lambda _context, _option, given: _image(given),
+    help="What its pods run. Must be given.",
+)
 OUTPUT = click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
@@ -49,7 +56,7 @@ def command() -> None:
 @click.option(
     "--gpus", type=click.IntRange(1), required=True, help="Of all pods together; of each replica. Must be given."
 )
-@click.option("--image", metavar="IMAGE", required=True, help="What its pods run, with the framework. Must be given.")
+@_IMAGE
 @click.option("--pool", metavar="POOL", help="The nodes. Default: of those with GPUs the team's largest quota.")
 @click.option("--device", metavar="RESOURCE", help="What pods ask for where GPUs are split. Default: the only one.")
 @click.option("--priority", metavar="CLASS", help="A class that the team may use. Default: the middle one.")
@@ -159,7 +166,7 @@ def bring(  # noqa: PLR0913 - the verb's options
 @click.argument("name")
 @click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has the team.")
 @click.option("--team", metavar="TEAM", required=True, help="Whose quota it uses. Must be given.")
-@click.option("--image", metavar="IMAGE", required=True, help="What serves, by its own entry point. Must be given.")
+@_IMAGE
 @click.option("--port", type=click.IntRange(1, 65535), required=True, help="Where it answers. Must be given.")
 @click.option("--replicas", metavar="MIN..MAX", required=True, help="A range, or a number. Must be given.")
 @click.option("--ready", metavar="PATH", help="What answers 200 once it is ready. Default: that the port is open.")
@@ -197,6 +204,12 @@ def serve(  # noqa: PLR0913 - the verb's options
     made, notes = server(one.cluster, wanted)
     _hand_over(one.cluster, made, notes, output)
     return 0
+
+
+def _image(text: str) -> str:
+    if not text.strip():
+        raise UsageError("--image is empty: registry/name:tag")
+    return text
 
 
 def _refuse_images(cluster: Cluster, manifests: Sequence[Manifest]) -> None:

@@ -71,7 +71,8 @@ def pod(cluster: Cluster, pool: str) -> Manifest:
     TrainJob cannot (2.2.1: plugins/volcano). It runs as any namespace of a team lets it: a pod that Pod Security
     refused would be missing from a gang that was let in.
     """
-    machines = cluster.in_pools(pool)
+    # A node of the pool may have none: no pod that asks for GPUs goes there.
+    machines = tuple(one for one in cluster.gpu_nodes if one.pool == pool)
     asked = node_share(cluster, machines)
     memory = Quantity.parse(asked["memory"]).value
     return {

@@ -50,7 +50,7 @@ def test_doctor_tells_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> N
     assert run(["doctor", "-C", str(ROOT)]) == 0
     out = capsys.readouterr().out
     assert f"--  {JUDGING} needs packages" in out
-    assert "--  what asks an API server (`gen check --server`, `gen status`, `gen bootstrap` ...) needs packages" in out
+    assert "--  what asks an API server (`gen check --server`, `gen status`, `gen workflow` ...) needs packages" in out
 
 
 @pytest.mark.usefixtures("bare")

@@ -361,7 +361,12 @@ def test_explain_tells_why_a_rule_exists(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize(
     ("code", "hint"),
-    [("GEN-SCHEMA-5", "GEN-SCHEMA-005?\n"), ("gen-net-04", "GEN-NET-004?\n"), ("GEN-NETW-4", "GEN-NET-004, ")],
+    [
+        ("GEN-SCHEMA-5", "GEN-SCHEMA-005?\n"),
+        ("gen-net-04", "GEN-NET-004?\n"),
+        ("GEN-NET-O04", "GEN-NET-004?\n"),
+        ("GEN-NETW-4", "GEN-NET-004, "),
+    ],
 )
 def test_a_mistyped_code_is_answered_with_the_one_that_is_meant(
     code: str, hint: str, capsys: pytest.CaptureFixture[str]

@@ -214,6 +214,16 @@ def test_what_a_runtime_asks_for_is_in_the_quota_of_its_gpus(ml50: Cluster) -> N
     assert Quantity.parse(asked["memory"]).value <= own.memory
 
 
+def test_a_node_of_the_pool_without_gpus_or_hcas_is_none_of_a_runtimes(ml50: Cluster) -> None:
+    def spared(machine: Machine) -> Machine:
+        assert machine.hardware.gpu
+        gpu = structs.replace(machine.hardware.gpu, count=0)
+        return structs.replace(machine, hardware=structs.replace(machine.hardware, gpu=gpu, hcas=()))
+
+    machines = tuple(spared(one) if one.name == "gpu-07" else one for one in ml50.machines)
+    assert runtimes(structs.replace(ml50, machines=machines)) == runtimes(ml50)
+
+
 def test_split_gpus_have_no_runtime(ml50: Cluster) -> None:
     machines = tuple(shared(machine) if machine.pool == "gpu-training" else machine for machine in ml50.machines)
     assert list(runtimes(structs.replace(ml50, machines=machines))) == ["torch-gpu-inference", "jax-gpu-inference"]

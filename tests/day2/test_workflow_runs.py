@@ -153,6 +153,7 @@ def test_a_run_says_what_it_was_told_and_what_its_template_says_of_the_rest() ->
     ("operation", "given", "said"),
     [
         (TEMPLATE, {}, "backup does not know name: say -p name=..."),
+        (TEMPLATE, {"name": " "}, "backup does not know name: say -p name=..."),
         (BACKUP, {"shrink-percen": "1"}, "backup-data has no parameter shrink-percen; did you mean"),
         (BACKUP, {"zzz": "1"}, "backup-data has no parameter zzz; it has name, shrink-percent"),
     ],

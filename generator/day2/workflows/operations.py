@@ -174,7 +174,7 @@ def run_of(operation: Operation, given: Mapping[str, str], *, again: str = "") -
             others = f"it has {', '.join(known)}" if known else "it has none"
             raise UsageError(f"{operation.name} has no parameter {name}; {suggest(name, known, others)}")
     values = {**known, **given}
-    if missing := [name for name, value in values.items() if value is None]:
+    if missing := [name for name, value in values.items() if known[name] is None and not (value or "").strip()]:
         words = " ".join(f"-p {name}=..." for name in missing)
         raise UsageError(f"{operation.name} does not know {', '.join(missing)}: say {words}")
     _refuse_others(operation, values)

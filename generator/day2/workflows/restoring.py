@@ -80,7 +80,8 @@ def meant(cluster: Cluster, bucket: str) -> Backup:
     found = [one for one in known if one.name == bucket] or [one for one in known if one.source.bucket == bucket]
     if not found:
         names = [one.name for one in known] + [one.source.bucket for one in known]
-        others = f"there are backups of {', '.join(dict.fromkeys(one.source.bucket for one in known))}"
+        sources = ", ".join(dict.fromkeys(one.source.bucket for one in known))
+        others = f"there are backups of {sources}" if known else "its cluster file has none"
         raise UsageError(f"{cluster.name} has no backup of {bucket}; {suggest(bucket, names, others)}")
     if len(found) > 1:
         told = list(dict.fromkeys(one.name for one in found))
