@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -232,6 +232,21 @@ def test_a_signal_while_the_module_of_programs_is_imported_is_no_bug() -> None:
     assert (done.stdout, done.stderr) == (b"stopped\n", b"")
 
 
+def asleep(pid: int) -> None:
+    """Return when the first thread of a program waits. The interpreter hears a signal that comes right before its wait
+    only after that, and a busy machine can stop it there.
+    """
+    status = Path(f"/proc/{pid}/task/{pid}/status")
+    before = ""
+    for _ in range(100):
+        now = status.read_text()
+        if now == before and "State:\tS" in now:  # it has the number of times that the thread ran
+            return
+        before = now
+        sleep(0.2)
+    raise AssertionError(before)
+
+
 @pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_gen_ends_at_once_when_it_alone_is_asked_to_whatever_it_waits_for(how: signal.Signals) -> None:
     begun = monotonic()
@@ -242,6 +257,7 @@ def test_gen_ends_at_once_when_it_alone_is_asked_to_whatever_it_waits_for(how: s
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == b"begun\n"
+        asleep(process.pid)
         process.send_signal(how)
         # All that gen started has these pipes: they end with the last of it.
         assert process.communicate(timeout=30) == (b"", b"")
