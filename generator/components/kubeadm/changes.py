@@ -20,9 +20,14 @@ def stops_decrypting(_change: ObjectChange, field: FieldChange) -> bool:
     return "[encryption-provider-config]" in field.path and field.new is ABSENT
 
 
+def starts_encrypting(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether the API servers of a cluster that runs get what they encrypt Secrets with."""
+    return bool(change.old) and "[encryption-provider-config]" in field.path and field.old is ABSENT
+
+
 def stood_before(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether there was such a document before."""
     return bool(change.old)
 
 
-RULES = read_rules("kubeadm/changes.yaml", slice_of_nodes, stops_decrypting, stood_before)
+RULES = read_rules("kubeadm/changes.yaml", slice_of_nodes, stops_decrypting, starts_encrypting, stood_before)
