@@ -11,7 +11,7 @@ from generator.model.finding import Finding, Path
 from generator.model.restore_room import store_holds
 from generator.model.rule import rule, warning
 from generator.model.teams import Team
-from generator.spec.near import misnamed, near
+from generator.spec.near import misnamed, slip
 
 # Shares are in millionths.
 _WHOLE = 10**6
@@ -20,7 +20,8 @@ _WHOLE = 10**6
 @rule("GEN-CEPH-036", "teams' quotas are of storage classes that exist")
 def classes_known(cluster: Cluster) -> Iterator[Finding]:
     """A bound on a class that nobody makes bounds nothing, and the class that was meant has none. One of `extras` whose
-    `kinds` have `storage.k8s.io/StorageClass` may make classes of any name: then only a slip of a known one is told.
+    `kinds` have `storage.k8s.io/StorageClass` may make classes of any name: then only a slip of a known one is told,
+    as here, and not another name.
 
     Wrong:
         teams: [{name: vision, storageClasses: {rbd-nmve: 20Ti}}]
@@ -30,7 +31,7 @@ def classes_known(cluster: Cluster) -> Iterator[Finding]:
     known, brought = [name for name, _ in storage_classes(cluster)], brings_classes(cluster)
     for at, team in entries(cluster.teams, "teams"):
         for name, free in misnamed(team.storage_classes, known):
-            if brought and not near(name, free):
+            if brought and not slip(name, free):
                 continue
             otherwise = f"one of {', '.join(known)}" if known else "add a storage tier"
             message = f"team {team.name} has a quota of storage class {name}, which no tier makes"

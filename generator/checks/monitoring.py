@@ -10,7 +10,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
 from generator.model.monitoring import Alert, Prometheus, Zabbix, http_port, seconds
 from generator.model.rule import rule, warning
-from generator.spec.near import near
+from generator.spec.near import slip
 
 ZABBIX: Path = ("monitoring", "zabbix")
 PROMETHEUS: Path = ("monitoring", "prometheus")
@@ -104,7 +104,7 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
     )
     for who, at, settings in stored:
         name = settings.storage_class if settings else None
-        if name and name not in known and (near(name, known) or not brought):
+        if name and name not in known and (slip(name, known) or not brought):
             message = f"no tier makes the storage class {name} of {who}"
             yield unknown((*at, "storageClass"), name, known, message, bring)
 

@@ -58,6 +58,18 @@ def nearest(word: str, known: Iterable[str], most: int) -> list[str]:
     return [folded[found] for found in get_close_matches(_fold(word), folded, most, 0.65)]
 
 
+def slip(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name of which `word` is a slip, if it is one: a letter is wrong, missing or too many, or letters
+    are swapped. Names that differ by more, or by a figure, are near, and each may be meant: `rbd-hdd` and `rbd-ssd`,
+    `rbd-nvme` and `rbd-nvme-2`.
+    """
+    meant = near(word, known)
+    if meant is None or [one for one in word if one.isdigit()] != [one for one in meant if one.isdigit()]:
+        return None
+    one, other = _fold(word), _fold(meant)
+    return meant if sorted(one) == sorted(other) or letters_apart(one, other) == 1 else None
+
+
 def letters_apart(one: str, other: str) -> int:
     """Return how many letters are put in, left out or changed to make one name of another: the fewest where they are
     few, and never fewer than are needed.

@@ -1,6 +1,6 @@
 import pytest
 
-from generator.spec.near import did_you_mean, letters_apart, misnamed, near, nearest, suggest, there_are
+from generator.spec.near import did_you_mean, letters_apart, misnamed, near, nearest, slip, suggest, there_are
 
 KEYS = ["podCIDR", "podCIDR6", "serviceCIDR", "nodeMask", "maxPods", "loadBalancer", "hcas"]
 
@@ -33,6 +33,16 @@ def test_nothing_is_near_where_nothing_is_known() -> None:
 def test_the_likeliest_words_come_first() -> None:
     assert nearest("podCIDR", KEYS, 2) == ["podCIDR", "podCIDR6"]
     assert nearest("podCIDR6", KEYS, 2) == ["podCIDR6", "podCIDR"]
+
+
+@pytest.mark.parametrize("word", ["rbd-nmve", "rbdnvme", "rbd-nvm", "rbd-nvmee", "rbd-nvne", "rdb-nvme"])
+def test_a_slip_is_a_letter_or_some_that_are_swapped(word: str) -> None:
+    assert slip(word, ["rbd-hdd", "rbd-nvme"]) == "rbd-nvme"
+
+
+@pytest.mark.parametrize("word", ["rbd-nvme-2", "rbd-nvme2", "rbd-ssd", "rbd-nvme-fast", "local"])
+def test_another_name_is_no_slip_however_near(word: str) -> None:
+    assert slip(word, ["rbd-hdd", "rbd-nvme"]) is None
 
 
 @pytest.mark.parametrize(
