@@ -1,6 +1,7 @@
 """Rules about what nothing backs up."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from generator.checks.places import entries
 from generator.checks.tiers import CEPH, ELSEWHERE, OBJECTS, buckets, object_stores, team_buckets, users
@@ -8,14 +9,23 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import warning
 
-_ETCD = "`etcd: {backup: {to: {bucket: ..., at: ...}}}` to `kubernetes`"
+_ANY = "{bucket: ..., at: ...}"
 
 
-def _holder(cluster: Cluster) -> tuple[str, Path] | None:
-    """Return what could hold snapshots and dumps, and where the file has it."""
+class _Holder(NamedTuple):
+    """What could hold snapshots and dumps: its name, where the file has it, and what a backup says to go there."""
+
+    name: str
+    at: Path
+    target: str
+
+
+def _holder(cluster: Cluster) -> _Holder | None:
     if cluster.storage.objects:
-        return "MinIO", OBJECTS
-    return next(((one.name, (*ELSEWHERE, index)) for index, one in enumerate(cluster.storage.elsewhere)), None)
+        return _Holder("MinIO", OBJECTS, "{bucket: ...}")
+    for at, one in entries(cluster.storage.elsewhere, *ELSEWHERE):
+        return _Holder(one.name, at, f"{{bucket: ..., at: {one.name}}}")
+    return None
 
 
 def _would_miss(cluster: Cluster) -> Path | None:
@@ -46,14 +56,15 @@ def etcd_backed_up(cluster: Cluster) -> Iterator[Finding]:
     if cluster.kubernetes.etcd.backup:
         return
     holder, named = _holder(cluster), bool(cluster.site.escrow.recipients)
+    backup = f"`etcd: {{backup: {{to: {holder.target if holder else _ANY}}}}}` to `kubernetes`"
     if holder and named:
-        message = f"nothing takes snapshots of etcd, and {holder[0]} could hold them"
-        fix = "add `etcd: {backup: {to: {bucket: ...}}}` to `kubernetes`, with a bucket of its own"
-        yield Finding(at=("kubernetes",), also=holder[1], message=message, fix=fix)
+        message = f"nothing takes snapshots of etcd, and {holder.name} could hold them"
+        fix = f"add {backup}, with a bucket of its own"
+        yield Finding(at=("kubernetes",), also=holder.at, message=message, fix=fix)
     elif kept := _would_miss(cluster):
         message = "nothing takes snapshots of etcd: who loses it finds no volume again by its claim"
         before = [("`escrow` to `site`", named), ("a service to `storage.elsewhere`", holder)]
-        fix = f"add {', '.join(words for words, there in before if not there)} and {_ETCD}"
+        fix = f"add {', '.join(words for words, there in before if not there)} and {backup}"
         yield Finding(at=("kubernetes",), also=kept, message=message, fix=fix)
 
 
@@ -106,6 +117,6 @@ def zabbix_backed_up(cluster: Cluster) -> Iterator[Finding]:
     """
     zabbix = cluster.monitoring.zabbix
     if zabbix and not zabbix.backup and (holder := _holder(cluster)):
-        message = f"nothing dumps Zabbix's database, and {holder[0]} could hold dumps"
-        fix = "add `backup: {to: {bucket: ...}}`, with a bucket of its own"
-        yield Finding(at=("monitoring", "zabbix"), also=holder[1], message=message, fix=fix)
+        message = f"nothing dumps Zabbix's database, and {holder.name} could hold dumps"
+        fix = f"add `backup: {{to: {holder.target}}}`, with a bucket of its own"
+        yield Finding(at=("monitoring", "zabbix"), also=holder.at, message=message, fix=fix)
