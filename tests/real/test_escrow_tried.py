@@ -123,6 +123,19 @@ def test_a_copy_for_others_is_told_and_kept_for_those_who_are_recipients_now(per
     assert person.types(FILE) == "rook-ceph/rook-ceph-mon\n"
 
 
+def test_what_cannot_be_read_or_sealed_whole_adds_nothing(person: Person) -> None:
+    """The last copy counts: an empty one, or one of a Secret without its ConfigMap, would hide the good one."""
+    escrow = person.folder / "escrow.age"
+    append(escrow, person.cluster, person.has("minio", "minio-kms", VALUE))
+    before = escrow.read_text()
+    missing = {AGAIN: "of='secret/minio-kms configmap/not-there'"}
+    assert 'configmaps "not-there" not found' in person.types(AGAIN, **missing)
+    assert 'secrets "not-there" not found' in person.types(AGAIN, **{AGAIN: "of=secret/not-there"})
+    (person.folder / "clusters/ml50/cluster.yaml").write_text("site: {}\n")
+    assert "no recipients" in person.types(AGAIN)
+    assert escrow.read_text() == before
+
+
 def sealed(person: Person) -> None:
     """Have in the bucket what a node brought there."""
     node, bucket = person.folder / "node", person.folder / "bucket/etcd"
