@@ -1,5 +1,6 @@
 """The script that prepares a node, in a folder that stands for the node's root, with programs that only tell."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -28,6 +29,19 @@ def test_a_pool_gets_the_files_of_all_and_its_own(node: Node) -> None:
     assert (node.root / "etc/kubernetes/patches/kubeletconfiguration0+merge.yaml").exists()
     assert "modprobe ib_ipoib" in node.calls
     assert node.calls.index("systemctl daemon-reload") < node.calls.index("systemctl restart containerd")
+
+
+def test_files_of_a_checkout_that_its_owner_alone_reads_are_read_by_services(node: Node) -> None:
+    source = node.place / "node"
+    for one in (source, *source.rglob("*")):
+        one.chmod(one.stat().st_mode & 0o700)
+    before = os.umask(0o077)
+    try:
+        assert node.prepare("system").returncode == 0
+    finally:
+        os.umask(before)
+    brought = [node.root / one.relative_to(source / "all") for one in (source / "all").rglob("*")]
+    assert [str(one) for one in brought if one.stat().st_mode & 0o044 != 0o044] == []
 
 
 def test_another_pool_gets_nothing_of_it(node: Node) -> None:

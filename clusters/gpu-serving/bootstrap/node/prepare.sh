@@ -11,6 +11,9 @@ root=${GEN_ROOT:-}
 [ -d "$here/all" ] || { echo "prepare.sh: $here/all is missing: copy the whole folder \`node\` to this node" >&2; exit 1; }
 
 echo "1. files for every node, then those of pool $pool"
+# Of a checkout that its owner alone reads, too: services read some as users of their own. Nothing here is secret.
+umask 022
+find "$here/all" "$here/pools" ! -perm -0044 -exec chmod go+rX {} + 2>/dev/null || true
 cp -R "$here/all/." "$root/"
 # A pool with nothing of its own has no folder.
 if [ -d "$here/pools/$pool" ]; then cp -R "$here/pools/$pool/." "$root/"; fi
