@@ -11,6 +11,7 @@ import pytest
 import yaml
 from gitops_schemas import problems
 from msgspec import structs
+from reference import load
 
 from generator.components.etcd_backup import DEFINITION, etcd_backup, scripts, workflow_template
 from generator.components.etcd_backup.names import NAMESPACE
@@ -211,12 +212,23 @@ def test_recipients_are_those_of_the_cluster_file(ml50: Cluster) -> None:
     assert lines == [*ml50.site.escrow.recipients]
 
 
+@pytest.mark.parametrize("name", ["ml50", "gpu-serving"])
+def test_whoever_brings_a_snapshot_brings_the_keys_of_its_time(name: str) -> None:
+    page = str({str(path): text for path, text in restore_files(load(name)).items()}["etcd/README.md"])
+    ways = [
+        block for block in re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE) if " etcd.db.age\n" in block
+    ]
+    brought = [block for block in ways if "--decrypt" not in block]
+    assert len(brought) == 2, "from a node, and from where the snapshots go"
+    assert [block for block in brought if not re.search(r"keys\.age'? keys\.age\b", block)] == []
+
+
 def test_the_page_is_of_this_cluster(ml50: Cluster) -> None:
     page = {str(path): text for path, text in restore_files(ml50).items()}["etcd/README.md"]
     for machine in ml50.control_plane:
         assert f"scp -r etcd etcd.db root@{machine.address}:/root/" in page
     assert "2 of 3" in page
-    assert "encryption.yaml" in page
+    assert "tar --extract --to-stdout --file keys.tar enc/encryption.yaml\n" in page
     kubernetes = structs.replace(ml50.kubernetes, encryption="none")
     plain = restore_files(structs.replace(ml50, kubernetes=kubernetes))
     assert not [text for text in plain.values() if "encryption.yaml" in text]

@@ -20,6 +20,14 @@ RECIPIENT = Template("{key}\n")
 ENCRYPTED = Template(
     ", and `/etc/kubernetes/enc/encryption.yaml` of that time: with another key no Secret can\nbe read"
 )
+# A key that was replaced since is on no node any more.
+FORMER = Template("""\
+Where Secrets have another key now than then, API servers need both: before step 5 add the providers of this file, but
+for `identity`, beneath the first one of `/etc/kubernetes/enc/encryption.yaml`, on every control-plane node:
+```sh
+tar --extract --to-stdout --file keys.tar enc/encryption.yaml
+```
+""")
 OF_USER = Template("the user {writer}: no other\nuser may read this bucket")
 GIVEN = Template("this bucket,\nwhich its owner gave: those in this cluster are lost with it")
 IN_MINIO = Template("MinIO")
@@ -64,6 +72,7 @@ def restore_files(cluster: Cluster) -> dict[Place, Text]:
         "image": Word(f"etcd:{etcd_tag(cluster)}"),
         "copy": joined(Text(COPY, address=Word(machine.address)) for machine in machines),
         "enc": joined(()) if cluster.kubernetes.encryption == "none" else Text(ENCRYPTED),
+        "former": joined(()) if cluster.kubernetes.encryption == "none" else Text(FORMER),
     }
     members = (Text(MEMBER, name=Word(machine.name), address=Word(machine.address)) for machine in machines)
     return {
