@@ -249,6 +249,12 @@ def test_a_source_that_shrank_is_not_recorded(site: Filed) -> None:
     assert len(site.records()) == 1
 
 
+@pytest.mark.parametrize("given", ["20 %", "", "-1", "²"])
+def test_what_is_no_number_is_refused_before_anything_is_copied(site: Filed, given: str) -> None:
+    said = site.step("backup.py", "precheck", code=2, SHRINK_PERCENT=given)
+    assert f"shrink-percent is a whole number, not {given}" in said
+
+
 def begun_again(site: Filed) -> None:
     """Have a run that was good, and another one begun when all objects were written anew."""
     filled(site, 50)

@@ -367,6 +367,14 @@ def test_a_switch_that_is_none_is_refused_before_anything_is_copied(site: Site) 
     assert (code, "switch is none, missing or all, not Missing" in said) == (2, True)
 
 
+@pytest.mark.parametrize("figure", ["SAMPLE", "ROOM", "FREE"])
+@pytest.mark.parametrize("given", ["all", "32 GB", "08", "a[0]", "-1"])
+def test_what_is_no_number_is_refused_before_anything_is_copied(site: Site, figure: str, given: str) -> None:
+    code, said = site.phase("precheck", **{figure: given})
+    assert code == 2, said
+    assert f"{figure.lower()} is a whole number, not {given}" in said
+
+
 def saying(site: Site, doing: str, said: str) -> None:
     """Have the client answer so whatever it is told that has these words in it."""
     tool = site.bin / "mc"

@@ -12,6 +12,15 @@ source "${BASH_SOURCE[0]%/*}/client.sh"
 umask 077
 mkdir -p "$WORK"
 
+# What is no number, as of somebody's own run, ends the first step: later ones would stumble over it after hours of
+# copying, and be tried again for it. Some may be left out.
+for figure in SAMPLE SAMPLE_BYTES SHRINK_PERCENT ROOM FREE LOCK_DAYS; do
+  given=${!figure-0}
+  [[ $given =~ ^(0|[1-9][0-9]{0,17})$ || $figure$given =~ ^(ROOM|FREE|LOCK_DAYS)$ ]] && continue
+  figure=${figure,,}
+  verdict "${figure//_/-} is a whole number, not $given"
+done
+
 # What `mc --json ls` prints, as lines of key (in JSON's spelling), size, time, checksum (ETag) and version, `-` where
 # there is none; anything unexpected ends it.
 rows() {
