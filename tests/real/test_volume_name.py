@@ -27,6 +27,11 @@ case "$*" in "patch pv "*) echo 'persistentvolumes is forbidden' >&2; exit 1 ;; 
 PATH=${PATH#*:} exec kubectl "$@"
 """
 """The kubectl of who may change claims, and no volumes."""
+NO_ANSWER = """#!/bin/sh
+case "$*" in *"pvc home --output json") echo 'no answer: is forbidden' >&2; exit 1 ;; esac
+PATH=${PATH#*:} exec kubectl "$@"
+"""
+"""That of who gets no answer when the claim is written down."""
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +87,13 @@ def test_nothing_is_deleted_where_a_volume_cannot_be_kept_and_the_claim_is_made_
     job, config = restored(plane), plane.address.kubeconfig(ADMIN)
     before = {name: claim(plane, name)["metadata"]["uid"] for name in BOTH}
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/kubectl").write_text(NO_RIGHT)
-    (tmp_path / "bin/kubectl").chmod(0o755)
-    done = as_administrator(script(), config, tmp_path, tmp_path / "bin")
-    assert (done.returncode, "is forbidden" in done.stderr) == (1, True), done.stdout + done.stderr
-    assert {name: claim(plane, name)["metadata"]["uid"] for name in BOTH} == before
-    assert plane.get(job)
+    for kubectl in (NO_RIGHT, NO_ANSWER):
+        (tmp_path / "bin/kubectl").write_text(kubectl)
+        (tmp_path / "bin/kubectl").chmod(0o755)
+        done = as_administrator(script(), config, tmp_path, tmp_path / "bin")
+        assert (done.returncode, "is forbidden" in done.stderr) == (1, True), done.stdout + done.stderr
+        assert {name: claim(plane, name)["metadata"]["uid"] for name in BOTH} == before
+        assert plane.get(job)
     done = as_administrator(script(), config, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("the former volume: old\n")
