@@ -65,6 +65,11 @@ def test_a_whole_backup_brings_each_file_back_and_nothing_is_written(site: Site,
     assert held(site, WHOLE) == before
 
 
+@pytest.mark.parametrize("given", ["all", "", "-1"])
+def test_what_is_no_number_is_refused_before_anything_is_read(site: Site, tmp_path: Path, given: str) -> None:
+    told(site.drill(WHOLE, tmp_path, SAMPLE=given), BAD, f"FAILED: sample is a whole number, not {given}\n")
+
+
 def test_a_sample_is_the_newest_file_and_others_by_lot(site: Site, data: Path, tmp_path: Path) -> None:
     fill(data, 21, 30)
     last = data / "run-1" / "last"
