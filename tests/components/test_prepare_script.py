@@ -50,6 +50,15 @@ def test_another_pool_gets_nothing_of_it(node: Node) -> None:
     assert "modprobe ib_ipoib" not in node.calls
 
 
+def test_a_pool_without_files_of_its_own_is_told(node: Node) -> None:
+    """It may be mistyped."""
+    done = node.prepare("gpu-trainin")
+    assert done.returncode == 0, done.stderr
+    pools = "cpu gpu-inference gpu-training nas system"
+    assert f"   pool gpu-trainin has no files of its own; these have: {pools}\n" in done.stdout
+    assert "no files of its own" not in node.prepare("gpu-training").stdout
+
+
 def test_control_plane_nodes_take_snapshots_of_etcd(node: Node) -> None:
     assert node.prepare("cpu").returncode == 0
     assert not [call for call in node.calls if "etcd" in call]

@@ -15,8 +15,12 @@ echo "1. files for every node, then those of pool $pool"
 umask 022
 find "$here/all" "$here/pools" ! -perm -0044 -exec chmod go+rX {} + 2>/dev/null || true
 cp -R "$here/all/." "$root/"
-# A pool with nothing of its own has no folder.
-if [ -d "$here/pools/$pool" ]; then cp -R "$here/pools/$pool/." "$root/"; fi
+# A pool with nothing of its own has no folder, nor has one that is mistyped.
+if [ -d "$here/pools/$pool" ]; then
+  cp -R "$here/pools/$pool/." "$root/"
+else
+  echo "   pool $pool has no files of its own; these have: $(cd "$here/pools" && echo *)"
+fi
 mkdir -p "$root/etc/kubernetes/patches" "$root/etc/containerd/conf.d" "$root/etc/containerd/certs.d"
 
 if [ -f "$root/etc/kubernetes/site-ca.crt" ]; then
