@@ -33,7 +33,7 @@ AT_ONCE = 6
 """Applications that are compared at once where a test asks for it."""
 REFRESH = "argocd.argoproj.io/refresh"
 HARD, AGAIN = ({"metadata": {"annotations": {REFRESH: how}}} for how in ("hard", "normal"))
-TOO_SLOW = "request did not complete within requested timeout"
+TOO_SLOW = ("request did not complete within requested timeout", "Client.Timeout exceeded while awaiting headers")
 
 
 class Whole:
@@ -113,7 +113,8 @@ def _timed_out(application: Object) -> bool:
     """Tell whether the API server was too busy for a comparison: people ask for another then, and so does Argo CD, but
     after `RESYNC` alone.
     """
-    return any(TOO_SLOW in one.get("message", "") for one in application.get("status", {}).get("conditions", ()))
+    told = [one.get("message", "") for one in application.get("status", {}).get("conditions", ())]
+    return any(words in message for message in told for words in TOO_SLOW)
 
 
 def _asked(application: Object) -> bool:
