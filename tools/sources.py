@@ -56,6 +56,12 @@ SOURCES = (
         "deployment/helm/node-feature-discovery",
     ),
     Source("prometheus-crds", MONITORING, "v0.93.1", "example/prometheus-operator-crd"),
+    Source(
+        "provisioning-requests",
+        "k8s.io/autoscaler/cluster-autoscaler/apis",
+        "v0.0.0-20240830133931-adfbe7e45277",
+        "config/crd",
+    ),
     Source("rook", "github.com/rook/rook", "v1.20.6", "deploy/charts"),
     Source("snapshot-controller", f"{SNAPSHOTTER}/v8", "v8.6.0", "deploy/kubernetes/snapshot-controller"),
     Source("snapshot-crds", f"{SNAPSHOTTER}/client/v8", "v8.6.0", "config/crd"),
@@ -64,7 +70,7 @@ SOURCES = (
 )
 """Argo Workflows' 4.0.15, which is the catalogue's, is not served as a module; 4.0.2 is. The module of metrics-server
 0.9.0 has the chart 3.13.1 of 0.8.1, whose own module is not served. Neither is that of KubeRay 1.7.0, and no module of
-KubeRay's has its chart.
+KubeRay's has its chart. Of the autoscaler's kinds this is the one that Kueue builds with.
 """
 
 

@@ -54,6 +54,7 @@ GROUPS = (
     Group(600, ("test_live_sync",)),
     Group(530, ("test_rehearse_argocd",)),
     Group(600, ("test_whole",), late=True),
+    Group(400, ("test_whole_lab",), late=True),
     Group(700, ("test_live_drives",)),
     Group(480, ("test_twin", "test_twin_attacks", "test_twin_metrics", "test_twin_without_kueue")),
     Group(690, ("test_twin_frameworks",)),

@@ -12,7 +12,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 
 from twin.plane import Plane
 
@@ -35,10 +35,12 @@ STATUSES: dict[str, Object] = {
     f"{CEPH}/cephfilesystemsubvolumegroups": PHASE,
     f"{CEPH}/cephobjectstores": PHASE,
     f"{CEPH}/cephobjectstoreusers": PHASE,
+    f"{CEPH}/cephnfses": PHASE,
     "/apis/objectbucket.io/v1alpha1/objectbucketclaims": {"phase": "Bound"},
     "/apis/mellanox.com/v1alpha1/nicclusterpolicies": {"state": "ready"},
     f"{CERTIFICATES}/certificates": READY,
     f"{CERTIFICATES}/clusterissuers": READY,
+    f"{CERTIFICATES}/issuers": READY,
     f"{TIGERA}/installations": READY,
     f"{TIGERA}/apiservers": READY,
     f"{GATEWAYS}/gatewayclasses": GATEWAY_STATUSES["GatewayClass"],
@@ -58,12 +60,20 @@ KUEUE = ("kueue-system", "kueue-webhook-service")
 """The Service that a program of this machine is."""
 
 
-class StandIns:
-    """Acts once each time it is asked; starts Kueue as soon as kubelet could."""
+class Acting(Protocol):
+    """Who acts on a cluster when it is asked."""
 
-    def __init__(self, api: Plane, teams: frozenset[str], stack: contextlib.ExitStack) -> None:
+    def round(self) -> None:
+        """Do what is to be done now."""
+
+
+class StandIns:
+    """Acts once each time it is asked; starts Kueue as soon as kubelet could. All Jobs end. `others` act after it."""
+
+    def __init__(self, api: Plane, stack: contextlib.ExitStack) -> None:
         self.api, self.stack, self.twin = api, stack, Twin(api.real)
-        self.pods = StandIn(api.real.cluster, teams)
+        self.pods = StandIn(api.real.cluster, frozenset())
+        self.others: list[Acting] = []
         self.told: set[str] = set()
         self.answering: dict[tuple[str, str], str] = {}
         stack.callback(self.twin.stop_all)
@@ -82,6 +92,8 @@ class StandIns:
                 self._answer_webhooks(kind, one)
         for one in self._items(APIS):
             self._answer_api(one)
+        for each in self.others:
+            each.round()
 
     def _items(self, kind: str) -> list[Object]:
         status, answer = self.api.request("GET", kind)

@@ -19,9 +19,10 @@ pytestmark = pytest.mark.twin
 @pytest.fixture(scope="module", params=["ml50", "a30-bench", "gpu-serving"])
 def installed(request: pytest.FixtureRequest) -> Iterator["Whole"]:
     """A cluster that `gen bootstrap --apply` has watched to its end. One at a time: each takes some 4 GiB."""
-    from whole import whole
+    from whole import of_reference, whole
+    from wholeshop import whole_shop
 
-    with whole(request.param) as made:
+    with whole(of_reference(request.param), whole_shop()) as made:
         made.install()
         yield made
 

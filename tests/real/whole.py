@@ -1,4 +1,4 @@
-"""A reference cluster from bare nodes to where Argo CD has installed all of it: `gen render`, `gen vendor`,
+"""A cluster from bare nodes to where Argo CD has installed all of it: `gen render`, `gen vendor`,
 `gen bootstrap --apply`, then Argo CD's own programs.
 """
 
@@ -9,22 +9,25 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 from argocd.argo import APPLICATIONS, described, sync, wave
 from argocd.fixtures import Installation, patch
 from argocd.programs import argo_cd
 from bootstrapped import Bare, bare
+from chartshop import Shop
 from reference import ROOT
 from sitestore import entry, install, operator
-from standins import StandIns
-from wholeshop import OPERATORS, operators_definitions, whole_shop
+from standins import Acting, StandIns
+from twin.plane import Plane
+from wholeshop import OPERATORS, operators_definitions
 
 from generator.components import compose
 from generator.live.running import ARGO_CD
 
 Object = dict[str, Any]
+Also: TypeAlias = Callable[[Plane, contextlib.ExitStack], Acting]
 PATIENCE = 1500.0
 """Seconds for a whole installation, which takes some six minutes on two cores that others use as well."""
 RESYNC = 600
@@ -121,23 +124,29 @@ def _asked(application: Object) -> bool:
     return REFRESH in application["metadata"].get("annotations", {})
 
 
-@contextlib.contextmanager
-def whole(cluster: str) -> Iterator[Whole]:
-    """Have a reference cluster with Argo CD at work on it."""
+def of_reference(cluster: str) -> Object:
+    """Return the values of a reference cluster's file."""
     file = ROOT / "clusters" / cluster / "cluster.yaml"
-    spec = yaml.load(file.read_bytes(), yaml.CSafeLoader)
+    return dict(yaml.load(file.read_bytes(), yaml.CSafeLoader))
+
+
+@contextlib.contextmanager
+def whole(spec: Object, sold: Shop, also: Also | None = None) -> Iterator[Whole]:
+    """Have a cluster of this file with Argo CD at work on it, what it asks for from a shop, and who else acts there."""
     spec["spec"].setdefault("components", {})
     # Nobody is here to sync tiers by hand, and no window opens: they come in the order of their waves, as others do.
     spec["spec"].setdefault("gitops", {}).update(ordered=[], windows=[])
-    with bare(often, spec=spec, sold=whole_shop()) as made, contextlib.ExitStack() as stack:
+    with bare(often, spec=spec, sold=sold) as made, contextlib.ExitStack() as stack:
         give(made)
         begun = made.bootstrap("--apply", "--no-wait")
         assert begun.returncode == 0, begun.stdout + begun.stderr
         define(made)
         keep_secrets(made, stack)
         stack.enter_context(argo_cd(made.api, RESYNC))
-        teams = frozenset(one["name"] for one in spec["spec"]["teams"])
-        yield Whole(made, StandIns(made.api, teams, stack))
+        standins = StandIns(made.api, stack)
+        if also:
+            standins.others.append(also(made.api, stack))
+        yield Whole(made, standins)
 
 
 def often(bare: Bare) -> None:

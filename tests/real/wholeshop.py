@@ -1,5 +1,5 @@
-"""A shop that has all that the reference clusters ask for: what Go modules hold, and charts that the test makes of the
-real CRDs where no module holds one.
+"""A shop that has all that the reference clusters and `lab` ask for: what Go modules hold, and charts that the test
+makes of the real CRDs where no module holds one.
 """
 
 import io
@@ -9,12 +9,12 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import chartshop
 import pytest
 import yaml
-from apiserver import SHARED, sources
+from apiserver import SHARED, programs, sources
 from bootstrapped import default, packed, shop
 
 from generator.components.component import Chart
@@ -44,8 +44,14 @@ DEFINITIONS = {
 }
 """Folders of CRDs below `../shared/upstream` that a chart brings, by its name."""
 
-OPERATORS = {"cilium": ("cilium/1.20.0/crds",)}
-"""Those that a component's own program makes, and not its chart."""
+OPERATORS = {
+    "calico": tuple(
+        f"calico/v3.32.1/crds-v3/projectcalico.org_{kind}.yaml" for kind in ("bgpconfigurations", "bgppeers", "ippools")
+    ),
+    "cilium": ("cilium/1.20.0/crds",),
+}
+"""Those that a component's own program makes, and not its chart. Calico's serves its kinds itself: these are what gen
+renders of them."""
 
 STUB = """\
 apiVersion: v1
@@ -57,28 +63,33 @@ metadata:
 """What a made chart brings beside CRDs: one without any object is refused."""
 
 
-def definitions(folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Give CRDs below `../shared/upstream`: path and text. Skips the test where there are none."""
+def definitions(places: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Give CRDs, of files or folders below `../shared/upstream`: path and text. Skips the test where there are none."""
     if not SHARED.exists():
         pytest.skip("../shared is absent")
-    for file in (file for folder in folders for file in sorted((SHARED / folder).glob("*.yaml"))):
+    for file in (file for place in places for file in sorted((SHARED / place).glob("*.yaml")) or [SHARED / place]):
         yield f"crds/{file.name}", file.read_text()
 
 
-def whole_shop() -> chartshop.Shop:
-    """Return a shop with everything."""
+def whole_shop(workflows: Literal["full", "minimal"] = "full") -> chartshop.Shop:
+    """Return a shop with everything. Of Argo Workflows' definitions, upstream's `minimal` ones name no fields: an API
+    server has little to do for them.
+    """
     made = shop()
     for component, source in CHARTS.items():
         for chart in default(component).charts:
             made.put(chart.name, chart.version, packed(sources(source), chart))
     (rook,) = default("rook-ceph").charts
     made.put(rook.name, rook.version, _rook(rook))
+    (volsync,) = default("volsync").charts
+    (manager,) = programs("volsync")
+    made.put(volsync.name, volsync.version, packed(Path(manager).resolve().with_name("chart"), volsync))
     (trainer,) = default("trainer").charts
     made.put(trainer.name, trainer.version, _trainer(trainer))
     for component in MADE:
         for chart in default(component).charts:
             made.put(chart.name, chart.version, _made(chart.name, chart.version))
-    for address, content in _manifests():
+    for address, content in _manifests(workflows):
         made.files[f"/m/{address.removeprefix('https://')}"] = content
     return made
 
@@ -112,13 +123,16 @@ def _trainer(chart: Chart) -> bytes:
         return packed(folder, chart)
 
 
-def _manifests() -> Iterator[tuple[str, bytes]]:
+def _manifests(workflows: str) -> Iterator[tuple[str, bytes]]:
     """Give manifests by the address that they are asked for at."""
     for address in default("snapshot-controller").manifests:
         folder = "snapshot-crds" if "/crd/" in address else "snapshot-controller"
         yield address, (sources(folder) / address.rpartition("/")[2]).read_bytes()
-    for address in default("cilium").manifests:
-        yield address, (sources("gateway-api") / address.rpartition("/")[2]).read_bytes()
+    for address in (*default("cilium").manifests, *default("envoy-gateway").manifests):
+        folder = "envoy-gateway" if "/charts/gateway-helm/" in address else "gateway-api"
+        yield address, (sources(folder) / address.rpartition("/")[2]).read_bytes()
+    (address,) = default("cluster-autoscaler").manifests
+    yield address, (sources("provisioning-requests") / address.rpartition("/")[2]).read_bytes()
     (address,) = default("prometheus-crds").manifests
     yield address, _joined(sources("prometheus-crds"))
     (address,) = default("mpi-operator").manifests
@@ -127,7 +141,7 @@ def _manifests() -> Iterator[tuple[str, bytes]]:
         yield address, (sources("training-operator") / address.rpartition("/manifests/base/")[2]).read_bytes()
     (address,) = default("argo-workflows").manifests
     source = sources("argo-workflows")
-    yield address, _joined(source / "base" / "crds" / "full") + b"---\n" + _built(source / "cluster-install-no-crds")
+    yield address, _joined(source / "base" / "crds" / workflows) + b"---\n" + _built(source / "cluster-install-no-crds")
 
 
 def _joined(folder: Path) -> bytes:
