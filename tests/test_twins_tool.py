@@ -85,9 +85,11 @@ def test_what_one_commit_has_no_time_for_comes_first_at_another(twins: dict[str,
 
 
 def test_what_needs_much_of_a_machine_is_begun_by_none_of_the_first(twins: dict[str, Any]) -> None:
-    groups = [twins["Group"](1, (name,), late=name == "e") for name in "abcdefgh"]
+    """One of it has its turn after them; two would take the time of all others."""
+    groups = [twins["Group"](1, (name,), late=name in "ef") for name in "abcdefgh"]
     turns = [twins["in_turn"](groups, number) for number in range(len(groups))]
-    assert all([one.name for one in turn].index("e") == 4 for turn in turns)
+    assert [turn[4].name for turn in turns] == [*"efefefef"]
+    assert [turn[-1].name for turn in turns] == [*"fefefefe"]
     assert all(sorted(turn) == sorted(groups) for turn in turns)
 
 

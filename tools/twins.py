@@ -117,11 +117,16 @@ class Outcome(NamedTuple):
 
 
 def in_turn(groups: Sequence[Group], number: int) -> list[Group]:
-    """Return the groups as the commit of a number begins with them: what has no time at one has it at another."""
-    first = number % len(groups)
-    turned = [*groups[first:], *groups[:first]]
-    soon = [one for one in turned if not one.late]
-    return [*soon[:BEFORE], *(one for one in turned if one.late), *soon[BEFORE:]]
+    """Return the groups as the commit of a number begins with them: what has no time at one has it at another. Of those
+    that are late one comes in time, by turns, and the others last.
+    """
+    soon, late = (_turned([one for one in groups if one.late == is_late], number) for is_late in (False, True))
+    return [*soon[:BEFORE], *late[:1], *soon[BEFORE:], *late[1:]]
+
+
+def _turned(groups: list[Group], number: int) -> list[Group]:
+    first = number % max(1, len(groups))
+    return [*groups[first:], *groups[:first]]
 
 
 def commits() -> int:
