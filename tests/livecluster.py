@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from loopback import Asked, Reply, config, serving
+from mergepatch import merged
 
 from generator.live.api import of_kubeconfig
 from generator.live.running import RunningCluster
@@ -270,19 +271,6 @@ def plural(kind: str) -> str:
     if name.endswith(("s", "ch", "x")):
         return name if name == "endpoints" else f"{name}es"
     return f"{name[:-1]}ies" if name.endswith("y") and name[-2] not in "aeiou" else f"{name}s"
-
-
-def merged(there: Any, change: Any) -> Any:
-    """Return a value with a merge patch made (RFC 7396)."""
-    if not isinstance(change, dict):
-        return deepcopy(change)
-    found = dict(there) if isinstance(there, dict) else {}
-    for key, value in change.items():
-        if value is None:
-            found.pop(key, None)
-        else:
-            found[key] = merged(found.get(key), value)
-    return found
 
 
 def labelled(one: Manifest, selector: str) -> bool:

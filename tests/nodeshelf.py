@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mergepatch import merged
 
 from generator.components.node_operations.templates import FILES, scripts
 
@@ -58,7 +59,10 @@ class Shelf:
             self.objects.pop(path.removesuffix("/eviction"), None)
             return {}
         if method == "PATCH" and (one := self.objects.get(path)):
-            return merge(one, body or {})
+            made = merged(one, body)
+            one.clear()
+            one.update(made)
+            return one
         return None
 
     def patch(self, path: str, change: Object) -> Object:
@@ -80,15 +84,3 @@ def within(at: str, space: str, plural: str) -> bool:
     folder, _, _ = at.rpartition("/")
     of_all = folder.startswith(f"{space}/namespaces/") and folder.endswith(f"/{plural}") and "/namespaces/" not in space
     return folder == f"{space}/{plural}" or of_all
-
-
-def merge(one: Object, change: Object) -> Object:
-    """Change an object as a merge patch does."""
-    for key, value in change.items():
-        if isinstance(value, dict):
-            merge(one.setdefault(key, {}), value)
-        elif value is None:
-            one.pop(key, None)
-        else:
-            one[key] = value
-    return one

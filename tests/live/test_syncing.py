@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from mergepatch import merged
 from msgspec import structs
 
 from generator.errors import UsageError
@@ -66,7 +67,7 @@ class Cluster(RunningCluster):
         asked = change.get("metadata", {}).get("resourceVersion")
         if asked and asked != one["metadata"]["resourceVersion"]:
             raise ConflictError(path)
-        _merge(one, change)
+        one = self.objects[path] = merged(one, change)
         self.version += 1
         one["metadata"]["resourceVersion"] = str(self.version)
         if "operation" in change:
@@ -101,16 +102,6 @@ class Cluster(RunningCluster):
 def at(one: Object) -> str:
     state = one["status"].get("operationState") or {}
     return str(state.get("syncResult", {}).get("revision"))
-
-
-def _merge(one: Object, change: Object) -> None:
-    for key, value in change.items():
-        if value is None:
-            one.pop(key, None)
-        elif isinstance(value, dict):
-            _merge(one.setdefault(key, {}), value)
-        else:
-            one[key] = value
 
 
 def application(name: str, wave: int = 0, *, automated: bool = False, gates: bool = True) -> Object:

@@ -2,11 +2,10 @@
 takes what comes near.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
+from changecases import FOLDER, cases
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -14,12 +13,11 @@ if TYPE_CHECKING:
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
-CHANGES = Path(__file__).parents[1] / "changes"
 CODES = (414, 422, 423, 452, 453, 523, 526, 527, 528, 529)
 CASES = [
     pytest.param(case, id=f"{code}: {case['name']}")
     for code in CODES
-    for case in yaml.load((CHANGES / f"GEN-CHG-{code}.yaml").read_text(), yaml.CSafeLoader)
+    for case in cases(FOLDER / f"GEN-CHG-{code}.yaml")
     if "old" in case and "new" in case
 ]
 

@@ -1,19 +1,19 @@
 """What each rule says of a change, and of a near miss: `tests/changes/<code>.yaml`.
 
-A case says what stands before and after, `old` and `new`: objects, or in another `form`: `release`, a chart that is not
-vendored; `patches`, those of such a chart; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes;
-`cluster`, the nodes of clusters; `files`, some of a repository.
+A case says what stands before and after, `old` and `new`, with what `both` have: objects, or in another `form`:
+`release`, a chart that is not vendored; `patches`, those of such a chart; `versions`, of Kubernetes and of components;
+`bootstrap`, files for nodes; `cluster`, the nodes of clusters; `files`, some of a repository.
 What is expected is the effect of the loudest of what differs, or of the change of the kind that it is `about`; or what
 is opened, `opens`: the codes, each with what is gained.
 """
 
 from collections.abc import Mapping
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from changecases import FOLDER, cases
 from sides import side
 
 from generator.build.difference import differences
@@ -31,9 +31,8 @@ from generator.review.report import rules
 from generator.review.standing import Standing
 from generator.review.transitions import CODE, transition_rules
 
-FOLDER = Path(__file__).parents[1] / "changes"
-FILES = {file.stem: yaml.load(file.read_text(), yaml.CSafeLoader) for file in sorted(FOLDER.glob("*.yaml"))}
-CASES = [pytest.param(case, id=f"{code}: {case['name']}") for code, cases in FILES.items() for case in cases]
+FILES = {file.stem: cases(file) for file in sorted(FOLDER.glob("*.yaml"))}
+CASES = [pytest.param(case, id=f"{code}: {case['name']}") for code, found in FILES.items() for case in found]
 LABELS = "clusters/one/bootstrap/nodes/labels.list"
 
 

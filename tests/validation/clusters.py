@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from mergepatch import merged
 
 from generator.model.cluster import Cluster
 from generator.spec.decode import decode
@@ -44,10 +45,3 @@ def variation(name: str, changes: dict[str, Any]) -> Cluster:
     found = decode(read(yaml.safe_dump(content).encode(), str(file)))
     assert isinstance(found, Cluster), found
     return found
-
-
-def merged(ours: Any, changes: Any) -> Any:
-    if not isinstance(changes, dict) or not isinstance(ours, dict):
-        return changes
-    both = {**ours, **{key: merged(ours.get(key, {}), value) for key, value in changes.items()}}
-    return {key: value for key, value in both.items() if value is not None}
