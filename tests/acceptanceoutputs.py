@@ -1,6 +1,6 @@
 """What the programs of acceptance print: forms as the real ones write them (nccl-tests 2.17, NCCL 2.28, perftest 6),
-with the numbers that a test wants. In `components/acceptance_outputs/`: what fio 3.33 printed, what the test of
-object stores said of a real MinIO, and what the programs of PyTorch said on two CPUs.
+with the numbers that a test wants. In `components/acceptance_outputs/`: what fio 3.33 printed, without latencies, what
+the test of object stores said of a real MinIO, and what the programs of PyTorch said on two CPUs.
 """
 
 import json
