@@ -7,7 +7,7 @@ from generator.build.objects import Built, Object
 from generator.build.pods import GROUPS, TEMPLATES
 from generator.model.fields import dig, mapping, spots
 from generator.model.finding import Finding, Path
-from generator.model.rule import Rule, rule
+from generator.model.rule import rule
 
 # Names that are parts of paths, or that each kind checks by itself.
 _OTHERS = {
@@ -132,5 +132,3 @@ def _instead(text: str, allowed: str) -> str:
 
 _NAMES = "lower-case letters, digits, `-` and `.`; at both ends a letter or digit"
 _VALUES = "at most 63 letters, digits, `-`, `_` and `.`; at both ends a letter or digit"
-
-RULES: tuple[Rule[Built], ...] = (named, labelled, whole)

@@ -27,7 +27,6 @@ OPEN = {
     "zabbix-agent": ON_NODES,
 }
 """Namespaces of which no pod that gen writes is shut, and why."""
-SHUT = {"networking.k8s.io/v1", "cilium.io/v2"}
 
 
 def clusters() -> list[Cluster]:

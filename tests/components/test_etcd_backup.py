@@ -16,7 +16,7 @@ from reference import load
 from generator.components.etcd_backup import DEFINITION, etcd_backup, scripts, workflow_template
 from generator.components.etcd_backup.names import NAMESPACE
 from generator.components.kube_prometheus_stack.alerts import backups_missed
-from generator.components.kubeadm.etcd_snapshots import GROUP, SNAPSHOTS, restore_files, snapshot_files
+from generator.components.kubeadm.etcd_snapshots import restore_files, snapshot_files
 from generator.components.workflows import drill
 from generator.components.workflows.backup import workflow_template as of_buckets
 from generator.components.workflows.scheduled import BACKUP, label
@@ -68,7 +68,7 @@ def test_objects_are_accepted(ml50: Cluster) -> None:
 
 def test_the_pod_sees_encrypted_snapshots_and_nothing_else_of_the_node() -> None:
     (volume,) = [one for one in SPEC["volumes"] if "hostPath" in one]
-    assert volume["hostPath"] == {"path": SNAPSHOTS, "type": "DirectoryOrCreate"}
+    assert volume["hostPath"] == {"path": "/var/lib/etcd-snapshots/out", "type": "DirectoryOrCreate"}
     for step in (STEP, LOOK):
         mounts = {one["name"]: one for one in step["container"]["volumeMounts"]}
         assert mounts["snapshots"]["readOnly"] is True
@@ -81,9 +81,8 @@ def test_the_pod_sees_encrypted_snapshots_and_nothing_else_of_the_node() -> None
 
 def test_the_script_on_the_nodes_lets_this_pod_in(ml50: Cluster) -> None:
     script = snapshot_files(ml50)["node/pools/system/usr/local/sbin/etcd-snapshot.sh"]  # type: ignore[index]
-    assert f"\ngroup={GROUP}\n" in script
-    assert "/".join(SNAPSHOTS.split("/")[:-1]) in script
-    assert SPEC["securityContext"]["runAsGroup"] == GROUP
+    assert f"\ngroup={SPEC['securityContext']['runAsGroup']}\n" in script
+    assert "/var/lib/etcd-snapshots" in script
 
 
 def test_each_script_gets_every_variable_it_reads() -> None:

@@ -8,7 +8,7 @@ import pytest
 from fleetrun import Run, git
 from gitops_schemas import problems
 from msgspec import structs
-from reference import ROOT, without_backups, without_operations
+from reference import without_backups, without_operations
 
 from generator.checks.volumes import parts_shared
 from generator.cli import run
@@ -20,7 +20,6 @@ from generator.model.gitops import Fleet
 from generator.repository.scaffold import starter
 
 IMAGE = "registry.example.org/platform/gen:0.1"
-HERE = ROOT / "generator/components"
 NAMES = ("one", "two", "three")
 
 

@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from nodeshelf import imported
 
-Object = dict[str, Any]
 COUNT = 12_000
 """Pods that run. Kubernetes keeps as many that have ended, too."""
 BOUND = 160

@@ -18,7 +18,6 @@ NODE = "cpu-27"
 HERE = "/api/v1/namespaces/node-operations/configmaps"
 NOTE = f"{HERE}/osd-replacement-{NODE}"
 DAEMONS = "/apis/apps/v1/namespaces/rook-ceph/deployments"
-CLUSTER = "/apis/ceph.rook.io/v1/namespaces/rook-ceph/cephclusters/rook-ceph"
 
 
 class Host(Shelf):

@@ -56,10 +56,6 @@ def prose(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-def without_generated(text: str) -> str:
-    return re.sub(r"<!-- generated.*?<!-- /generated -->", "", text, flags=re.DOTALL)
-
-
 def section(page: Path, title: str) -> str:
     found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", page.read_text(), re.MULTILINE | re.DOTALL)
     assert found, f"{page.name} has no section {title}"

@@ -26,7 +26,6 @@ from generator.live.sync.arrival import Stage, stage
 from generator.live.sync.progress import Progress
 
 Object = dict[str, Any]
-Printed = Callable[[], list[str]]
 STARTS = "INJECTED"
 """With this every line of a text begins: none of them may begin a line of what is printed."""
 LONGEST = 1100

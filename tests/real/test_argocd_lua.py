@@ -21,7 +21,6 @@ SYNCED = {"status": "Synced", "comparedTo": {"source": SOURCE}}
 DIFFERS = {"status": "OutOfSync", "revision": "b", "comparedTo": {"source": SOURCE}}
 EARLIER, CHANGED, LATER = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
 NEVER = "2999-01-01T00:00:00Z"
-DONE = {"phase": "Succeeded"}
 
 
 def conditions(kind: str, status: str, reason: str = "Any") -> Status:

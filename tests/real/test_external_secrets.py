@@ -4,7 +4,7 @@ on a real API server: each Secret arrives with the keys that its readers want, a
 
 import base64
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.real
 pytest_plugins = ["apiserver"]
 
-Object = dict[str, Any]
 PLAIN = load("ml50")
 STORE = SecretStore(by="external-secrets", store="lab", prefix="clusters")
 ML50 = structs.replace(PLAIN, site=structs.replace(PLAIN.site, secrets=STORE))

@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import yaml
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
 
-Object = dict[str, Any]
 PATIENCE = 600.0
 QUEUES = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"
 APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.twin
 HOST, OTHER = "cpu-28", "cpu-27"
 NAS, SERVER = "nas-2", "minio-1"
 OPERATOR = "rook-ceph-operator"
-DAEMON = f"/apis/apps/v1/namespaces/{ROOK}/deployments/rook-ceph-osd-3"
 SETUP = "/apis/batch/v1/namespaces/minio/jobs/minio-setup"
 
 

@@ -14,7 +14,6 @@ from generator.review.judging import judge
 from generator.review.report import rules
 
 OPENING = [rule for rule in rules() if isinstance(rule, OpeningRule)]
-IDENTITY = {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name"), ("metadata", "namespace")}
 ANYTHING: tuple[Any, ...] = (None, 7, {7: 7}, [{7: [7]}])
 
 

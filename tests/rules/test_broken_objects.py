@@ -144,7 +144,6 @@ def test_a_broken_object_is_found(
     assert (found == []) if verdict is None else any(verdict in one for one in found), found
 
 
-LABELS = {"app": "x"}
 PATHS = [{"backend": {"service": {"name": "minio", "port": {"number": 1}}}}]
 MONITORING = "monitoring.coreos.com/v1"
 
@@ -161,8 +160,6 @@ def webhook(kind: str, key: str) -> Manifest:
     service = {"clientConfig": {"service": {"name": "x", "namespace": "minio"}}}
     return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": "x"}, key: [service]}
 
-
-POLICY = {"ingress": [{"from": [{"namespaceSelector": {}, "podSelector": ANY}]}]}
 
 ADDED: list[tuple[str, str, Manifest, str]] = [
     ("GEN-API-004", "minio", made("Widget", "example.org/v1"), "no CRD of Widget.example.org"),

@@ -8,7 +8,7 @@ from manifests import deployment, found, manifest, reached, workload
 from generator.rules import names, schemas
 from generator.rules.values import with_values
 
-NAMED, LABELLED, WHOLE = names.RULES
+NAMED, LABELLED, WHOLE = names.named, names.labelled, names.whole
 FITTING = schemas.fitting
 
 

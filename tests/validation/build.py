@@ -77,11 +77,6 @@ def read(path: Path) -> Any:
     return yaml.load(path.read_bytes(), Loader)
 
 
-def told(one: Object) -> str:
-    """Name an object with its Application."""
-    return f"{one.component}: {one.full_name}"
-
-
 def find(built: Built, which: str) -> Object:
     """Return the object that is named as `Kind name`."""
     return next(one for one in built.objects if f"{one.kind} {one.name}" == which)

@@ -10,8 +10,6 @@ from generator.model.change import FieldChange, ObjectChange
 from generator.model.compared import is_protected, stayed
 from generator.model.fields import mapping
 
-USER = "ceph.rook.io/CephObjectStoreUser"
-
 
 def pool_joined(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a filesystem gets another pool."""

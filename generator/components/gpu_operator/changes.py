@@ -10,10 +10,6 @@ from generator.components.rule_files import read_rules
 from generator.model.change import CHART, FieldChange, ObjectChange, named, value_at
 
 RELEASE = "gpu-operator"
-DRIVER = (
-    "version", "image", "repository", "kernelModuleType", "kernelModuleConfig", "env", "args", "rdma", "usePrecompiled",
-    "repoConfig", "certConfig", "licensingConfig", "virtualTopology", "useOpenKernelModules", "manager",
-)  # fmt: skip
 SPLITTING = "nvidia.com/mig.config"
 
 

@@ -12,7 +12,6 @@ from generator.model.quantity import Quantity
 RELEASE = "kube-prometheus-stack"
 OF_CHART = "values.prometheus.prometheusSpec"
 ALERTING = "values.alertmanager.enabled"
-KEPT = (f"{OF_CHART}.retention", f"{OF_CHART}.retentionSize", "spec.retention", "spec.retentionSize")
 CLAIMS = (f"{OF_CHART}.storageSpec", "values.alertmanager.alertmanagerSpec.storage", "spec.storage")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 _PARTS = re.compile(r"(\d+)(ms|[smhdwy])")

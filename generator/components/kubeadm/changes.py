@@ -7,7 +7,6 @@ from generator.components.rule_files import read_rules
 from generator.model.change import ABSENT, FieldChange, ObjectChange
 
 KUBELET = "kubelet.config.k8s.io/KubeletConfiguration"
-ADMISSION = "apiserver.config.k8s.io/AdmissionConfiguration"
 
 
 def slice_of_nodes(_change: ObjectChange, field: FieldChange) -> bool:

@@ -9,10 +9,6 @@ from generator.model.cluster import Cluster
 from generator.model.node_sets import node_set
 
 PEER_PORT = 2380
-SNAPSHOTS = "/var/lib/etcd-snapshots/out"
-"""Where a node's encrypted snapshots lie, with a file about each."""
-GROUP = 8737
-"""The group of the pods that read them; `etcd-snapshot.sh` has the same."""
 DAY = 24
 MEMBER = Template("{name} {address}\n")
 RECIPIENT = Template("{key}\n")

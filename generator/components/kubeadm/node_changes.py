@@ -2,13 +2,7 @@
 
 from generator.components.kubeadm.firewall_changes import RULES as WALLS
 from generator.components.rule_files import read_rules
-from generator.model.change import (
-    ABSENT,
-    FieldChange,
-    ObjectChange,
-)
-
-KEPT = "control-plane nodes go on with their own copy; while it is replaced, another node must hold the address"
+from generator.model.change import ABSENT, FieldChange, ObjectChange
 
 
 def serves(change: ObjectChange, _field: FieldChange) -> bool:

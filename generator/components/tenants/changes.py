@@ -5,8 +5,6 @@ from generator.components.rule_files import read_rules
 from generator.components.tenants.pods import ALLOWED
 from generator.model.change import FieldChange, ObjectChange, value_at
 
-NAMESPACE = ("/Namespace",)
-
 
 def was_a_teams(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether the namespace was a team's."""

@@ -15,11 +15,6 @@ GOOD = "argo_workflows_drill_good"
 """Another one: 1 where the last drill of the label `backup` was good, 0 where it failed."""
 
 
-def operation(name: str) -> str:
-    """Return the name of the CronWorkflow that tries a backup."""
-    return f"drill-{name}"
-
-
 @cache
 def workflow_template() -> Manifest:
     """Return the WorkflowTemplate: the order of the steps, then each step. Its pods are as those of backups."""

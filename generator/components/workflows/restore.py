@@ -9,7 +9,6 @@ from generator.components.workflows.scheduled import arguments
 from generator.components.workflows.steps import whole
 from generator.components.workflows.targets import WAY
 
-LABELS = {"app.kubernetes.io/name": "restore", "app.kubernetes.io/part-of": "workflows"}
 WHEN = "when"
 """What the first step tells the others: when the backup had ended that is brought back."""
 
