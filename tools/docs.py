@@ -38,8 +38,7 @@ from generator.spec.schema import schema
 from generator.spec.schema import text as schema_text
 
 sys.path.append(str(Path(__file__).resolve().parent))  # tests read this file, and do not run it
-from operations_index import index
-from operations_index import operations as operations_of_clusters
+import operations_index
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/words.yaml").read_text(encoding="utf-8"))
@@ -374,7 +373,7 @@ def _secret(it: Secret) -> str:
 def operations() -> str:
     """Return what operations there are, and the page's sections."""
     page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
-    return index(page, operations_of_clusters(), WORDS["operations"])
+    return operations_index.index(page, operations_index.operations(), WORDS["operations"])
 
 
 # Pictures

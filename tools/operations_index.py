@@ -1,8 +1,8 @@
 """The table at the top of `docs/operations.md`: each operation that gen can render, with its section, its locks, how
 long it may take, and how it is undone; below it the page's sections.
 
-Locks and deadlines come from the WorkflowTemplates of the reference clusters and of the tests' valid cluster files,
-which have what no reference cluster has; all else from `docs/words.yaml`.
+Sections, locks and deadlines come from the WorkflowTemplates of the reference clusters and of the tests' valid cluster
+files, which have what no reference cluster has; all else from `docs/words.yaml`.
 """
 # ruff: noqa: INP001 - lies beside the script
 
@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from generator.components.component import Manifest
+from generator.components.reports.described import DESCRIPTION
 from generator.day2.workflows.operations import templates
 from generator.model.cluster import Cluster
 from generator.model.plural import plural
@@ -68,11 +69,26 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
+def headings(text: str) -> list[tuple[str, str]]:
+    """Return the headings of a page, each with its `#` signs."""
+    plain = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"^(#+) (.+)$", plain, re.MULTILINE)
+
+
+def section(made: list[Manifest]) -> tuple[Path, str]:
+    """Return the page and heading that an operation's description ends with. Raises KeyError where there is none."""
+    (told,) = {one["metadata"]["annotations"][DESCRIPTION].split()[-1] for one in made}
+    file, _, place = told.partition("#")
+    page = ROOT / file
+    return page, {anchor(one): one for _, one in headings(page.read_text(encoding="utf-8"))}[place]
+
+
 def _row(name: str, about: dict[str, str], made: list[Manifest]) -> str:
     (deadline,) = {int(one["spec"]["activeDeadlineSeconds"]) for one in made}
     called, comma, rest = about.get("as", name).partition(",")
-    section = f"[{about['section']}]({about.get('page', '')}#{anchor(about['section'])})"
-    cells = (f"`{called}`{comma}{rest}", section, about["takes"], lasting(deadline), _held(made), about["undo"])
+    page, heading = section(made)
+    link = f"[{heading}]({'' if page.name == 'operations.md' else page.name}#{anchor(heading)})"
+    cells = (f"`{called}`{comma}{rest}", link, about["takes"], lasting(deadline), _held(made), about["undo"])
     return f"| {' | '.join(cells)} |"
 
 
@@ -113,12 +129,11 @@ def _said(name: str) -> str:
 
 def _contents(page: str) -> Iterable[str]:
     """Yield a line for each section of the page, with those below it."""
-    plain = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
     lines: list[str] = []
-    for level, heading in re.findall(r"^(###?) (.+)$", plain, re.MULTILINE):
+    for level, heading in headings(page):
         link = f"[{heading}](#{anchor(heading)})"
         if level == "##":
             lines.append(f"- {link}")
-        else:
+        elif level == "###":
             lines[-1] += f"{', ' if lines[-1].count('](') > 1 else ': '}{link}"
     return lines

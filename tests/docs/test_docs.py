@@ -116,8 +116,8 @@ def test_effects_are_told_as_the_program_tells_them(name: str) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    index = DOCS["operations_index"]
+    return {index.anchor(heading) for _, heading in index.headings(page.read_text())}
 
 
 @each_page

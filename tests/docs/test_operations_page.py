@@ -10,14 +10,11 @@ from test_docs import DOCS, ROOT, WORDS
 from generator.components.static import FOLDER
 
 ABOUT: dict[str, dict[str, str]] = WORDS["operations"]
-MADE = DOCS["operations_of_clusters"]()
+INDEX = DOCS["operations_index"]
+MADE = INDEX.operations()
 SAID = ("What it needs", "Undo")
 
 each_operation = pytest.mark.parametrize("name", ABOUT)
-
-
-def page_of(about: dict[str, str]) -> Path:
-    return ROOT / "docs" / about.get("page", "operations.md")
 
 
 def part(page: Path, title: str) -> str:
@@ -56,9 +53,8 @@ def test_the_table_has_every_template_that_gen_can_render() -> None:
 @each_operation
 def test_its_section_says_what_it_does(name: str) -> None:
     """By its name, and by each of its steps; what only reports at its end is told of all."""
-    about = ABOUT[name]
-    text = part(page_of(about), about["section"])
-    called = re.escape(about.get("as", name).partition(",")[0]).replace("NAME", r"[\w<>-]+")
+    text = part(*INDEX.section(MADE[name]))
+    called = re.escape(ABOUT[name].get("as", name).partition(",")[0]).replace("NAME", r"[\w<>-]+")
     assert re.search(rf"\b{called}", text)
     for template in MADE[name]:
         spec = template["spec"]
@@ -69,9 +65,9 @@ def test_its_section_says_what_it_does(name: str) -> None:
 @each_operation
 @pytest.mark.parametrize("said", SAID)
 def test_its_section_says_what_it_needs_and_how_it_is_undone(name: str, said: str) -> None:
-    about = ABOUT[name]
-    found = paragraphs(part(page_of(about), about["section"]), said, name)
-    assert found, f"{about['section']} has no paragraph that begins with **{said}"
+    page, title = INDEX.section(MADE[name])
+    found = paragraphs(part(page, title), said, name)
+    assert found, f"{title} has no paragraph that begins with **{said}"
     assert all(len(words.split()) > 2 for words in found)
 
 
