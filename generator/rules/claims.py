@@ -8,11 +8,10 @@ from generator.build.pods import Pod, pods, pods_of
 from generator.components import CATALOGUE
 from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Manifest
+from generator.components.queues.volumes import claimable
 from generator.model.fields import amount, dig, existing, mapping, sequence, spots
 from generator.model.finding import Finding, Path
-from generator.model.quantity import Quantity
 from generator.model.rule import rule, warning
-from generator.model.teams import Team
 from generator.rules.mentions import Reference
 from generator.rules.providers import UnseenObjects
 
@@ -92,8 +91,8 @@ def mountable(built: Built) -> Iterator[Finding]:
 
 @rule("GEN-VOL-003", "a team's claim is within its quota")
 def within_quota(built: Built) -> Iterator[Finding]:
-    """The cluster file bounds what a team may claim, in all (`storage`) and of a class (`storageClasses`). A claim that
-    is larger by itself is refused, whatever else there is.
+    """The cluster file bounds what a team may claim, in all (`storage`) and of a class (`storageClasses`); scratch has
+    the disks of the team's nodes beside that. A claim that is larger by itself is refused, whatever else there is.
 
     Wrong:
         # storage: 2Ti
@@ -102,13 +101,13 @@ def within_quota(built: Built) -> Iterator[Finding]:
         # storage: 2Ti
         spec: {resources: {requests: {storage: 500Gi}}}
     """
-    teams = {team.name: team for team in built.cluster.teams} if built.cluster else {}
+    bounds = {team.name: claimable(built.cluster, team) for team in built.cluster.teams} if built.cluster else {}
     for one in claims(built):
-        team = teams.get(one.object.namespace)
-        most = bound(team, str(one.spec.get("storageClassName") or default(classes_of(built)))) if team else None
+        team, name = one.object.namespace, str(one.spec.get("storageClassName") or default(classes_of(built)))
+        most = bounds[team].of(name) if team in bounds else None
         size = dig(one.spec, "resources", "requests", "storage")
-        if team and most and (amount(size) or 0) > (amount(str(most)) or 0):
-            message = f"claims {size}, and the quota of team {team.name} is {most}"
+        if most and (amount(size) or 0) > most.milli:
+            message = f"claims {size}, and the quota of team {team} is {most}"
             at = (*one.at, "resources", "requests", "storage")
             yield one.object.finding(message, *at, fix=f"storage: {most} or less, or ask for more quota")
 
@@ -139,12 +138,6 @@ def _claims_its_own(pod: Pod) -> bool:
 def _ends(one: Object, at: Path) -> bool:
     """Tell whether pods of a job that has ended are deleted."""
     return dig(one.manifest, *at, TTL) is not None or dig(one.manifest, *at, "cleanPodPolicy") == "All"
-
-
-def bound(team: Team, name: str) -> Quantity | None:
-    """Return the most that a team may claim of a class; None where nothing bounds it."""
-    bounds = [one for one in (team.storage, team.storage_classes.get(name)) if one is not None]
-    return min(bounds, key=lambda one: one.value, default=None)
 
 
 def classes_of(built: Built) -> dict[str, Object]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from generator.model.plural import plural
+from generator.model.quantity import Quantity
 from generator.workloads.place import Place
 from generator.workloads.storage import kept, scratch_bound, scratch_size
 from generator.workloads.wanted import Wanted
@@ -26,9 +27,12 @@ def retries(place: Place, most: int) -> int:
     if size is None:
         return most
     disks = min(sum(disk.count for disk in machine.disks_for("scratch")) for machine in place.machines)
-    bound = scratch_bound(place)
-    claims = disks if bound is None else min(disks, bound // (place.pods * size))
-    return min(most, claims - 1)
+    return again(min(most, disks - 1), place.pods * size, scratch_bound(place))
+
+
+def again(most: int, size: int, bound: Quantity | None) -> int:
+    """Return how often pods that claim so many bytes may be made again, each beside what failed before it."""
+    return most if bound is None else min(most, max(0, bound.value // size - 1))
 
 
 def notes(place: Place, wanted: Wanted, kind: str) -> Iterator[str]:

@@ -1,7 +1,5 @@
 """A job on nodes without GPUs that brings data to where a team's other jobs read it."""
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from generator.components.ceph_cluster.classes import block_class
@@ -11,12 +9,12 @@ from generator.components.datasets import claim_name
 from generator.components.job_pods import SECURITY, placement, variables
 from generator.components.minio.settings import client_image
 from generator.components.parts import from_secret
+from generator.components.queues.volumes import claimable
 from generator.components.static import read_text
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
-from generator.model.storage import CephPool
-from generator.workloads.ended import kept_seconds
+from generator.workloads.ended import again, kept_seconds
 from generator.workloads.models import found
 from generator.workloads.place import OnCpus, Place, cpu_place
 from generator.workloads.pods import PROGRAM, PROGRAMS, labels
@@ -90,7 +88,7 @@ def _job(cluster: Cluster, place: Place, wanted: Ingest) -> Manifest:
         "kind": "Job",
         "metadata": {"name": wanted.name, "namespace": place.team.name, "labels": labels(place)},
         "spec": {
-            "backoffLimit": _tries(place, wanted),
+            "backoffLimit": again(TRIES, wanted.scratch.value, _scratch_bound(place)) if wanted.scratch else TRIES,
             "ttlSecondsAfterFinished": kept_seconds(place, scratch=wanted.scratch is not None),
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {
@@ -153,35 +151,23 @@ def _scratch(place: Place, size: Quantity) -> Manifest:
     """Return a volume that comes and goes with its pod: on Ceph, whose volumes have the size that is asked for. One of
     a node's own disks is a whole disk.
     """
-    ceph, team = place.cluster.storage.ceph, place.team
-    pools = ceph.block_pools if ceph else ()
-    if not pools:
-        raise UsageError(f"{place.cluster.name} has no block pool of Ceph for --scratch: leave it out")
-    bound = _claimable(place)
+    bound = _scratch_bound(place)
     if bound is not None and size > bound:
-        raise UsageError(f"team {team.name} may claim {bound}: --scratch {size} is more than that")
+        raise UsageError(f"team {place.team.name} may claim {bound}: --scratch {size} is more than that")
     spec = {
         "accessModes": ["ReadWriteOnce"],
-        "storageClassName": _scratch_class(pools),
+        "storageClassName": _scratch_class(place.cluster),
         "resources": {"requests": {"storage": str(size)}},
     }
     return {"ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
 
 
-def _scratch_class(pools: Sequence[CephPool]) -> str:
+def _scratch_class(cluster: Cluster) -> str:
+    pools = cluster.storage.ceph.block_pools if cluster.storage.ceph else ()
+    if not pools:
+        raise UsageError(f"{cluster.name} has no block pool of Ceph for --scratch: leave it out")
     return block_class(next((one for one in pools if one.default), pools[0]))
 
 
-def _claimable(place: Place) -> Quantity | None:
-    """Return the most scratch that the team may claim; None where nothing bounds it."""
-    ceph, team = place.cluster.storage.ceph, place.team
-    named = team.storage_classes.get(_scratch_class(ceph.block_pools)) if ceph and ceph.block_pools else None
-    return min((one for one in (team.storage, named) if one is not None), default=None)
-
-
-def _tries(place: Place, wanted: Ingest) -> int:
-    """Return how often the pod may be made again: one that failed keeps its scratch until the job is gone."""
-    bound = _claimable(place)
-    if wanted.scratch is None or bound is None:
-        return TRIES
-    return min(TRIES, max(0, bound.value // wanted.scratch.value - 1))
+def _scratch_bound(place: Place) -> Quantity | None:
+    return claimable(place.cluster, place.team).of(_scratch_class(place.cluster))

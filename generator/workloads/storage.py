@@ -108,11 +108,10 @@ def scratch_size(place: Place) -> int | None:
         return None
     size = int(min(disk.size.value for each in disks for disk in each) * USABLE) // GIB * GIB
     bound = scratch_bound(place)
-    return None if bound is not None and place.pods * size > bound else size
+    return None if bound is not None and place.pods * size > bound.value else size
 
 
-def scratch_bound(place: Place) -> int | None:
-    """Return the bytes of scratch that the team may claim; None where nothing bounds them."""
+def scratch_bound(place: Place) -> Quantity | None:
+    """Return how much scratch the team may claim; None where nothing bounds it."""
     settings = place.cluster.storage.scratch
-    bound = claimable(place.cluster, place.team).classes.get(settings.storage_class) if settings else None
-    return bound.value if bound is not None else None
+    return claimable(place.cluster, place.team).of(settings.storage_class) if settings else None

@@ -5,6 +5,7 @@ from manifests import built, manifest, ml50, reached, seen, workload
 from msgspec import structs
 
 from generator.build.objects import Built, Object
+from generator.model.quantity import Quantity
 from generator.rules.claims import classed, given_back, mountable, within_quota
 
 MANY, ONE = ["ReadWriteMany"], ["ReadWriteOnce"]
@@ -94,13 +95,24 @@ def test_a_claim_beyond_the_quota_of_its_team_is_told() -> None:
         resources = {"requests": {"storage": size}}
         return manifest("PersistentVolumeClaim", namespace="vision", spec={"resources": resources, **spec})
 
-    (all_of_it,) = seen(within_quota, cluster(of_team("201Ti"), default=False))
+    lasting = of_team("201Ti", storageClassName="shared-bulk")
+    (all_of_it,) = seen(within_quota, cluster(lasting, default=False))
     assert (reached(all_of_it), all_of_it.message) == ("201Ti", "claims 201Ti, and the quota of team vision is 200Ti")
     (of_a_class,) = seen(within_quota, cluster(of_team("31Ti", storageClassName="rbd-nvme"), default=False))
     assert "is 30Ti" in of_a_class.message
-    elsewhere = manifest("PersistentVolumeClaim", spec=of_team("201Ti")["spec"])
+    elsewhere = manifest("PersistentVolumeClaim", spec=lasting["spec"])
     fine = (of_team("200Ti"), of_team("30Ti", storageClassName="rbd-nvme"), elsewhere)
     assert seen(within_quota, cluster(*fine, default=False)) == []
+
+
+def test_scratch_is_beside_the_storage_of_a_team() -> None:
+    """As the API server has it: a claim of the class of scratch is bounded by the disks alone."""
+    team = structs.replace(ml50().teams[0], storage=Quantity.parse("1Ti"), storage_classes={})
+    whole = structs.replace(ml50(), teams=(team, *ml50().teams[1:]))
+    for size, name, findings in (("7Ti", "scratch-nvme", 0), ("7Pi", "scratch-nvme", 1), ("7Ti", "rbd-nvme", 1)):
+        spec = {"storageClassName": name, "resources": {"requests": {"storage": size}}}
+        one = manifest("PersistentVolumeClaim", namespace=team.name, spec=spec)
+        assert len(seen(within_quota, built(one, cluster=whole))) == findings, (size, name)
 
 
 def job(kind: str, api_version: str, way: tuple[str, ...], volume: Any, **spec: Any) -> Any:

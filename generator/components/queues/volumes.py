@@ -22,6 +22,10 @@ class Claimable(Struct, frozen=True):
     total: Quantity | None
     classes: Mapping[str, Quantity]
 
+    def of(self, name: str) -> Quantity | None:
+        """Return the most that claims of a class may come to; None where nothing bounds them."""
+        return min((one for one in (self.total, self.classes.get(name)) if one is not None), default=None)
+
 
 def claimable(cluster: Cluster, team: Team) -> Claimable:
     """Return what a team may claim. Its `storage` is for what lasts: scratch comes and goes with jobs that Kueue lets
