@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server
 
 from generator.components.static import read_text
+from tools import program
 
 # All that the client image holds (ubi-micro: bash and coreutils) and the script may use.
 TOOLS = [

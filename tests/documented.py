@@ -2,13 +2,14 @@
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import yaml
 from reference import ROOT
+
+from tools import program
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -21,10 +22,7 @@ def as_administrator(script: str, kubeconfig: Path, folder: Path, *before: Path)
     """Run what a page says as somebody types it, in a folder, with the real kubectl; programs in the folders `before`
     come first.
     """
-    from apiserver import programs
-
-    kubectl = shutil.which("kubectl") or programs("kubectl")[0]
-    path = os.pathsep.join(map(str, (*before, Path(kubectl).parent, os.environ["PATH"])))
+    path = os.pathsep.join(map(str, (*before, Path(program("kubectl")).parent, os.environ["PATH"])))
     env = {"PATH": path, "KUBECONFIG": str(kubeconfig), "HOME": str(folder)}
     command = ["/bin/sh", "-c", script]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=180)

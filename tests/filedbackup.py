@@ -11,10 +11,11 @@ import uuid
 from pathlib import Path
 from typing import Any, Protocol
 
-from minioserver import ROOT_PASSWORD, ROOT_USER, program
+from minioserver import ROOT_PASSWORD, ROOT_USER
 
 from generator.components.static import read_text
 from generator.components.workflows.to_files import FILES
+from tools import program
 
 COUNTED = ("objects", "bytes", "moving", "read", "when", "stamp", "proven", "unknown", "rate")
 """What steps tell others, as files."""

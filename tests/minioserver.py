@@ -5,7 +5,6 @@ import hashlib
 import hmac
 import io
 import os
-import shutil
 import ssl
 import subprocess
 import tarfile
@@ -15,19 +14,11 @@ from http.client import HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
 from ports import free_port
 
+from tools import program
+
 ROOT_USER, ROOT_PASSWORD = "administrator", "only-for-this-test"
-
-
-def program(name: str) -> str:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folders = [str(cache / "gen/bin"), os.environ["PATH"]]
-    found = shutil.which(name, path=os.pathsep.join(folders))
-    if not found:
-        pytest.skip(f"{name} is not here")
-    return found
 
 
 class Server:

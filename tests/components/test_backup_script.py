@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from bucketpair import READ, UNPACKED, WRITE, Pair, await_ready, many
-from minioserver import Server, certificates, program
+from minioserver import Server, certificates
+
+from tools import program
 
 pytestmark = pytest.mark.real
 

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from minioserver import Server, program
 from reference import load
 from test_restore_script import Site as Restore
 
 from generator.components.ceph_cluster.buckets import backup_reader, backup_users, bucket_claims, restorer
+from tools import program
 
 if TYPE_CHECKING:
     from cephgateway import Gateway
+    from minioserver import Server
 
 pytest_plugins = ["cephgateway"]
 pytestmark = pytest.mark.real

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from bucketpair import READ, Pair, await_ready
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, asked, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, asked, certificates
 
 from generator.components.static import read_text
+from tools import program
 
 pytestmark = pytest.mark.real
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bucketpair import Pair, Trusted
-from minioserver import ROOT_USER, Server, program
+from minioserver import ROOT_USER, Server
 from test_drill_script import Site as Drill
 from test_restore_script import Site as Restore
 from test_restore_script import later
 
 from generator.components.static import read_text
+from tools import program
 
 if TYPE_CHECKING:
     from cephgateway import Gateway

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bucketpair import Pair, Source, Trusted, await_ready
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 
 from generator.components.minio.settings import READ, READ_BUCKET
+from tools import program
 
 if TYPE_CHECKING:
     import subprocess

@@ -1,9 +1,7 @@
 """What lies beside the code as files: every reader reads it alike, every linter is content, and nobody changes it."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -18,6 +16,7 @@ from ruamel.yaml import YAML
 from generator.components.static import read_folder, read_objects, read_text
 from generator.layout.tree import lay_out
 from generator.model.cluster import Cluster
+from tools import program
 
 PACKAGE = ROOT / "generator"
 FILES = sorted(
@@ -71,13 +70,9 @@ def test_lua_compiles(name: str) -> None:
 
 @pytest.mark.parametrize("name", ending(".sh"))
 def test_scripts_are_clean(name: str) -> None:
-    shellcheck = shutil.which("shellcheck")
-    if shellcheck is None and not os.environ.get("CI"):
-        pytest.skip("shellcheck is not installed")
     # What a pod gets as environment is assigned nowhere.
-    subprocess.run(
-        [str(shellcheck), "--external-sources", "--exclude=SC2153", PACKAGE / "components" / name], check=True
-    )
+    command = [program("shellcheck"), "--external-sources", "--exclude=SC2153", str(PACKAGE / "components" / name)]
+    subprocess.run(command, check=True)
 
 
 def test_programs_of_pods_are_clean(tmp_path: Path) -> None:

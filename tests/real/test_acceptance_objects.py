@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 from auditing import betrayed
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 
 from generator.components.minio import trial
 from generator.components.static import read_text
+from tools import program
 
 pytestmark = pytest.mark.real
 

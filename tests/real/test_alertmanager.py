@@ -5,9 +5,7 @@ The operator makes the configuration of the AlertmanagerConfig; here `configurat
 """
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import time
 import urllib.request
@@ -28,6 +26,7 @@ from generator.components.kube_prometheus_stack import told
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Alert
 from generator.model.site import Proxy
+from tools import program
 
 pytestmark = pytest.mark.real
 
@@ -37,15 +36,6 @@ ON_CALL, LEADS, LOST = (
     Alert(via="mattermost", channel="ops/#leads", severity="high", after="30m"),
     Alert(via="slack", channel="#lost", severity="disaster"),
 )
-
-
-def program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"no {name}")
-        pytest.skip(f"no {name}")
-    return found
 
 
 def telling(proxy: str = "", **settings: Any) -> Cluster:

@@ -1,9 +1,7 @@
 """What dashboards ask, of a real Prometheus that scrapes what exporters answer, as their monitors say."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import time
 import urllib.error
@@ -21,6 +19,7 @@ from ports import free_port
 
 from generator.components.kube_prometheus_stack.boards import model
 from generator.components.static import FOLDER, read_objects
+from tools import program
 
 pytestmark = pytest.mark.real
 
@@ -49,11 +48,7 @@ def queries(model: Any) -> Iterator[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run a Prometheus that has scraped all exporters several times."""
-    server = shutil.which("prometheus")
-    if server is None:
-        if os.environ.get("CI"):
-            pytest.fail("no prometheus")
-        pytest.skip("no prometheus")
+    server = program("prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
     asked: Counter[str] = Counter()
 

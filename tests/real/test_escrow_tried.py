@@ -3,7 +3,6 @@ API server. That nodes seal their keys so is tried in `test_etcd.py`, that they 
 `test_etcd_upload.py`.
 """
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from auditing import betrayed
-from documented import blocks
+from documented import as_administrator, blocks
 from etcdsite import identity_of
-from minioserver import program
 from msgspec import structs
 from reference import load
 
 from generator.live.bootstrap.escrow import append
 from generator.model.secret_store import Escrow
+from tools import program
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -28,7 +27,7 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
 SEALED = ["pki/ca.crt", "pki/ca.key", "pki/sa.key", "pki/front-proxy-ca.key", "pki/etcd/ca.key", "enc/encryption.yaml"]
-MC = '#!/bin/sh\n[ "$1" = cp ] && cp "$BUCKET/etcd/${2##*/}" "$BUCKET/etcd/${3##*/}" "$4"\n'
+MC = '#!/bin/sh\nat=$HOME/bucket/etcd; [ "$1" = cp ] && cp "$at/${2##*/}" "$at/${3##*/}" "$4"\n'
 """Stands for the client of a bucket, which is tried elsewhere."""
 
 
@@ -54,12 +53,8 @@ class Person:
         for old, new in other.items():
             assert old in block, old
             block = block.replace(old, new)
-        kubectl = Path(shutil.which("kubectl") or "/nowhere")
-        path = [self.folder / "bin", Path(program("age")).parent, kubectl.parent, os.environ["PATH"]]
-        env = {"PATH": os.pathsep.join(map(str, path)), "KUBECONFIG": str(self.folder / "admin.conf")}
-        env |= {"HOME": str(self.folder), "BUCKET": str(self.folder / "bucket")}
-        command = ["sh", "-c", block]
-        done = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
+        before = (self.folder / "bin", Path(program("age")).parent)
+        done = as_administrator(block, self.folder / "admin.conf", self.folder, *before)
         return done.stdout + done.stderr
 
     def has(self, namespace: str, name: str, value: str) -> dict[str, Any]:
@@ -78,8 +73,6 @@ class Person:
 
 @pytest.fixture
 def person(api: "ApiServer", tmp_path: Path) -> Iterator[Person]:
-    if not shutil.which("kubectl"):
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("kubectl is not installed")
     yield Person(api, tmp_path)
     for space, name in (("minio", "minio-kms"), ("rook-ceph", "rook-ceph-mon")):
         api.request("DELETE", f"/api/v1/namespaces/{space}/secrets/{name}")

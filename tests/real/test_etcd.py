@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from etcdsite import Machine, Site, fill, healthy, site
-from minioserver import program
+
+from tools import program
 
 pytestmark = pytest.mark.real
 

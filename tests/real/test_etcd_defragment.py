@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from etcdsite import Machine, Site, healthy, site
-from minioserver import program
+
+from tools import program
 
 pytestmark = pytest.mark.real
 MIB = 2**20

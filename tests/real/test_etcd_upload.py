@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from etcdsite import Machine, Site, fill, healthy, site
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 from reference import load
 
 from generator.components.etcd_backup import scripts
 from generator.components.minio.settings import policy
 from generator.model.storage import ObjectUser
+from tools import program
 
 pytestmark = pytest.mark.real
 

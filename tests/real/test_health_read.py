@@ -5,7 +5,6 @@ whose past is filled in. What controllers would write into statuses is written b
 import datetime as dt
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from generator.components.health_report.names import NAME, NAMESPACE
 from generator.components.health_report.template import scripts
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Monitoring, Prometheus
+from tools import program
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -66,15 +66,6 @@ GROWING = {
     'ALERTS{alertname="CephOSDDown",alertstate="pending",severity="warning"}': (1, 0),
 }
 """Series as exporters and Prometheus write them: what they are now, and by how much they grow in a day."""
-
-
-def program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"no {name}")
-        pytest.skip(f"no {name}")
-    return found
 
 
 def past(now: int) -> Iterator[str]:

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ from reference import load
 from generator.components.kubeadm.node import node_files
 from generator.live.apiserver import tries
 from generator.live.times import moment, stamp
+from tools import program
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -70,8 +70,8 @@ class Plane:
 
     def token(self) -> str:
         """Return the token in the file."""
-        ((one,),) = [[each["user"]["token"] for each in self.told()["users"]]]
-        return str(one)
+        (one,) = self.told()["users"]
+        return str(one["user"]["token"])
 
     def secret(self) -> dict[str, str]:
         """Return what the token's Secret holds."""
@@ -90,14 +90,12 @@ class Plane:
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    from apiserver import programs, start
+    from apiserver import start
 
     folder = tmp_path_factory.mktemp("joins")
-    (kubeadm,) = programs("kubeadm")
-    kubectl = shutil.which("kubectl") or programs("kubectl")[0]
     (folder / "server").mkdir()
     with start(folder / "server", "--enable-bootstrap-token-auth") as api:
-        yield Plane(api, folder, {"kubeadm": kubeadm, "kubectl": kubectl})
+        yield Plane(api, folder, {name: program(name) for name in ("kubeadm", "kubectl")})
 
 
 @pytest.fixture
@@ -118,7 +116,7 @@ def test_the_token_ends_after_two_hours(made: Plane) -> None:
 
 def test_who_has_the_file_is_a_node_that_joins_and_nobody_else(made: Plane) -> None:
     """A token has no rights of its own: those of its group are kubeadm's, to ask for a certificate."""
-    (who,) = [json.loads(made.whoami().stdout)["status"]["userInfo"]]
+    who = json.loads(made.whoami().stdout)["status"]["userInfo"]
     assert who["username"] == f"system:bootstrap:{made.token().partition('.')[0]}"
     assert {GROUP, "system:bootstrappers"} <= {*who["groups"]}
     for kind in ("secrets", "nodes", "configmaps"):
@@ -152,7 +150,7 @@ def test_the_authority_in_the_file_has_the_hash_that_kubeadm_gives(made: Plane) 
     admin = str(made.etc / "admin.conf")
     done = made.run("kubeadm", "token", "create", "--print-join-command", "--ttl", "1m", "--kubeconfig", admin)
     hashes = re.findall(r"--discovery-token-ca-cert-hash sha256:(\w+)", done.stdout)
-    ((cluster,),) = [[one["cluster"] for one in made.told()["clusters"]]]
+    (cluster,) = (one["cluster"] for one in made.told()["clusters"])
     assert cluster["server"] == made.api.url
     authorities = base64.b64decode(cluster["certificate-authority-data"]).decode()
     found = [hash_of(made, one) for one in re.findall(r"-----BEGIN.*?-----END [A-Z]+-----\n", authorities, re.DOTALL)]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from etcdsite import Machine, Site, healthy, identity_of, site
-from minioserver import program
 from msgspec import structs
 from recoverypage import Step, steps
 from reference import load
@@ -32,6 +31,7 @@ from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
 from generator.model.secret_store import Escrow
 from generator.rehearsal.twin.running import listens, running
+from tools import program
 
 if TYPE_CHECKING:
     from apiserver import ApiServer

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from minioserver import program
 from msgspec import structs
 from ports import free_port
 
 from generator.components.minio import minio
 from generator.components.minio.layout import CONSOLE_PORT, PORT
 from generator.model.cluster import Cluster
+from tools import program
 
 if TYPE_CHECKING:
     from generator.process import Program

@@ -1,8 +1,6 @@
 """`gen use` asks a real Prometheus, whose past is filled in."""
 
 import json
-import os
-import shutil
 import subprocess
 import time
 import urllib.request
@@ -15,6 +13,7 @@ import pytest
 from ports import free_port
 
 from generator.cli import run
+from tools import program
 
 pytestmark = pytest.mark.real
 
@@ -37,15 +36,6 @@ SERIES = {
 # Jobs that are admitted each hour, by the longest that they waited, in seconds.
 WAITED = {"320": 0, "640": 5, "1280": 9, "2560": 10, "40960": 10, "+Inf": 10}
 LATE = {"320": 0, "640": 0, "1280": 0, "2560": 0, "40960": 0, "+Inf": 1}
-
-
-def program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"no {name}")
-        pytest.skip(f"no {name}")
-    return found
 
 
 def exposition() -> Iterator[str]:

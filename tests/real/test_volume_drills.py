@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from minioserver import program
 from msgspec import structs
 from volumesite import HOME, Site, fill, good, serving
 
 from generator.components.static import read_text
 from generator.model.backup import VolumeBackup
+from tools import program
 
 pytestmark = pytest.mark.real
 

@@ -1,7 +1,6 @@
 """The API server, with the rules of teams, takes what `gen workload new` writes."""
 
 import re
-import shutil
 import subprocess
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from generator.workloads.ingest import Ingest, ingest
 from generator.workloads.server import Server
 from generator.workloads.server import server as serve
 from generator.workloads.wanted import Serving, Wanted
+from tools import program
 
 if TYPE_CHECKING:
     from apiserver import ApiServer, Identity
@@ -95,8 +95,6 @@ def test_a_member_may_create_all_of_it(server: "ApiServer", cluster: Cluster, te
 
 def test_what_gen_says_runs_a_job_again_and_keeps_its_checkpoints(server: "ApiServer", ml50: Cluster) -> None:
     """By the two commands of its note, as a member types them; `kubectl create` a second time says what is there."""
-    from apiserver import programs
-
     wanted = Wanted(name="again", team="vision", gpus=16, image="example.org/train:1")
     made = workload(ml50, "pytorch", wanted)
     user, (group, *_) = member("vision")
@@ -104,7 +102,7 @@ def test_what_gen_says_runs_a_job_again_and_keeps_its_checkpoints(server: "ApiSe
     asks += ["--as", user, "--as-group", group, "--as-group", "system:authenticated"]
 
     def kubectl(*words: str) -> "subprocess.CompletedProcess[str]":
-        command = [shutil.which("kubectl") or programs("kubectl")[0], *asks, "--namespace", "vision", *words]
+        command = [program("kubectl"), *asks, "--namespace", "vision", *words]
         given = "---\n".join(map(emit, made.manifests))
         return subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=120)
 

@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 from reference import load
 from zabbixsite import POSTGRES, database_in, psql
 
 from generator.components.minio.settings import policy
 from generator.components.zabbix_backup import scripts
+from tools import program
 
 pytestmark = pytest.mark.real
 

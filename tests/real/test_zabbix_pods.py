@@ -4,8 +4,6 @@ JavaScript on Zabbix's own engine.
 
 import http.client
 import json
-import os
-import shutil
 import ssl
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -16,6 +14,7 @@ import pytest
 
 from generator.components.zabbix.templates import templates
 from generator.components.zabbix.templates.kubernetes import LEFT_OUT, without
+from tools import program
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -113,15 +112,10 @@ def answered(api: "ApiServer", asked: dict[str, Any]) -> str:
 
 def counted(text: str, key: str, folder: Path) -> str:
     """Return what Zabbix makes of the answer."""
-    program = shutil.which("zabbix_js")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("no zabbix_js")
-        pytest.skip("no zabbix_js")
     (step,) = item(key)["preprocessing"]
     (folder / "script").write_text(step["parameters"][0])
     (folder / "input").write_text(text)
-    command = [program, "--script", str(folder / "script"), "--input", str(folder / "input")]
+    command = [program("zabbix_js"), "--script", str(folder / "script"), "--input", str(folder / "input")]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout.strip()
 
 

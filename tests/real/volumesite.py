@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 from msgspec import structs
 from reference import load
 
@@ -24,6 +24,7 @@ from generator.components.volsync.sources import source
 from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket, Lock, Objects
+from tools import program
 
 FILES = 200
 HOME = VolumeBackup(

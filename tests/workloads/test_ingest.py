@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 from msgspec import structs
 from reference import load
 
@@ -19,6 +19,7 @@ from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.workloads.ingest import Ingest, ingest
 from generator.workloads.pods import PROGRAMS
+from tools import program
 
 OWN = "s3://speech-recordings/2026"
 

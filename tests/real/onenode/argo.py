@@ -8,7 +8,6 @@ from pathlib import Path
 
 import yaml
 from apiserver import SHARED, programs, sources
-from minioserver import program
 from twin.plane import Plane
 
 from generator.components.argo_workflows import NAMESPACE, argo_workflows
@@ -19,6 +18,7 @@ from generator.rehearsal.twin.running import running
 from onenode.images import Files, image
 from onenode.images import files as files_of
 from onenode.node import Node
+from tools import program
 
 EXECUTOR = "localhost/argoexec:v4.0.2"
 CLIENT = "localhost/mc:1"

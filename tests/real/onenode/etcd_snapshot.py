@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from etcdsite import identity_of
-from minioserver import program
 
 from generator.components.etcd_backup.names import NAMESPACE
 from generator.live.apiserver import free_ports
 from generator.rehearsal.twin.plane import _etcd
 from generator.rehearsal.twin.running import listens, running
+from tools import program
 
 if TYPE_CHECKING:
     from twin.plane import Plane

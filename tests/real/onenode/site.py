@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server
 from reference import ROOT
 
 from generator.components.rook_ceph import NAMESPACE
 from generator.live.apiserver import tries
+from tools import program
 
 if TYPE_CHECKING:
     from twin.plane import Object, Plane

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from auditing import audited
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server
 from msgspec import structs
 from reference import ROOT, load
 from volsyncsite import MOVER, install, manager, secret, space
@@ -36,6 +36,7 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Elsewhere
 from generator.rehearsal.twin.running import running
 from onenode.site import Gen, await_template, lighter
+from tools import program
 
 if TYPE_CHECKING:
     from twin.plane import Plane
