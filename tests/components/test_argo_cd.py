@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from gitops_schemas import problems
 from msgspec import structs
+from validation.schemas import problems
 
 from generator.components.argo_cd import argo_cd, git_host
 from generator.components.argo_cd.settings import application_health

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from gitops_schemas import problems, schema
 from jsonschema import Draft202012Validator
 from msgspec import structs
 from reference import load, without_operations
+from validation.schemas import problems, schema
 
 from generator.components import compose
 from generator.components.argo_workflows import CONTROLLER, METRICS_SERVICE, argo_workflows
@@ -50,7 +50,7 @@ def test_the_executor_is_the_one_of_this_version_and_not_root(ml50: Cluster) -> 
 
 def test_defaults_are_fields_of_a_workflow_and_end_everything(ml50: Cluster) -> None:
     spec = configuration(ml50)["workflowDefaults"]["spec"]
-    known = schema("WorkflowTemplate", "v1alpha1")["properties"]["spec"]
+    known = schema("argo-workflows/v4.0.2", "argoproj.io", "WorkflowTemplate")["properties"]["spec"]
     assert [error.message for error in Draft202012Validator(known).iter_errors(spec)] == []
     assert spec["activeDeadlineSeconds"] > 0
     assert spec["ttlStrategy"].keys() == {"secondsAfterSuccess", "secondsAfterFailure"}

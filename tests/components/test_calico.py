@@ -3,7 +3,8 @@ from typing import Any, Literal
 
 import pytest
 from msgspec import structs
-from network_upstream import crd_errors, crds, unknown_keys
+from validation.schemas import refused, schema
+from validation.values import unknown_values
 
 from generator.components.calico import DEFINITION as CALICO
 from generator.components.calico import calico
@@ -13,7 +14,7 @@ from generator.components.kubeadm.init import init_documents
 from generator.model.cluster import Cluster
 from generator.model.nodes import Calico
 
-CRDS = "calico/v3.32.1/crds"
+UPSTREAM = "calico/v3.32.1"
 
 
 def build(cluster: Cluster) -> Component:
@@ -46,22 +47,9 @@ def test_only_where_the_file_asks_for_it(ml50: Cluster) -> None:
 
 
 def test_objects_are_valid(a30: Cluster) -> None:
-    for cluster in (a30, dual_stack(with_mtu(a30, 9000, 9000, 9000))):
-        for manifest in (*build(cluster).base, *build(cluster).objects):
-            assert crd_errors(manifest, CRDS) == []
-
-
-def test_a_wrong_field_would_be_seen(a30: Cluster) -> None:
-    (installation,) = build(a30).objects
-    installation["spec"]["calicoNetwork"]["ipPools"][0]["encapsulation"] = "Vxlan"
-    installation["spec"]["calicoNetwork"]["ipPools"][0]["mode"] = "Always"
-    assert len(crd_errors(installation, CRDS)) == 2
-
-
-def test_every_value_is_one_of_the_chart_s(a30: Cluster) -> None:
-    operator, definitions = build(a30).releases
-    assert unknown_keys(operator.values, "calico/v3.32.1") == []
-    assert definitions.values == {}
+    made = build(dual_stack(with_mtu(a30, 9000, 9000, 9000)))
+    for manifest in (*made.base, *made.objects):
+        assert refused(manifest, [UPSTREAM]) == []
 
 
 def test_the_chart_makes_no_object_that_is_ours(a30: Cluster) -> None:
@@ -75,8 +63,8 @@ def test_pools_are_the_pod_networks_and_complete(a30: Cluster) -> None:
     cluster = dual_stack(a30)
     pools = network(cluster)["ipPools"]
     assert [pool["cidr"] for pool in pools] == [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.pod_cidr6)]
-    schema = crds(CRDS)["Installation", "operator.tigera.io/v1"]["properties"]["spec"]["properties"]
-    fields = schema["calicoNetwork"]["properties"]["ipPools"]["items"]["properties"]
+    spec = schema(UPSTREAM, "operator.tigera.io", "Installation")["properties"]["spec"]["properties"]
+    fields = spec["calicoNetwork"]["properties"]["ipPools"]["items"]["properties"]
     for pool in pools:
         assert set(pool) == set(fields)
 
@@ -89,8 +77,8 @@ def with_data_plane(cluster: Cluster, name: Literal["iptables", "nftables", "ebp
 def test_the_data_plane_is_the_one_chosen(a30: Cluster, name: Any, told: str) -> None:
     cluster = with_data_plane(a30, name)
     assert network(cluster)["linuxDataplane"] == told
-    assert crd_errors(build(cluster).objects[0], CRDS) == []
-    assert unknown_keys(build(cluster).releases[0].values, "calico/v3.32.1") == []
+    assert refused(build(cluster).objects[0], [UPSTREAM]) == []
+    assert unknown_values(build(cluster).releases[0].values, f"{UPSTREAM}/values.yaml") == []
 
 
 def test_kube_proxy_writes_what_the_data_plane_reads(a30: Cluster) -> None:

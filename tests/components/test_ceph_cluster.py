@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from storage_schemas import problems
+from validation.schemas import problems
 
 from generator.components.ceph_cluster import DEFINITION as CEPH_CLUSTER
 from generator.components.ceph_cluster import ceph_cluster

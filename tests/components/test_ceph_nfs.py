@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from storage_schemas import problems
+from validation.schemas import problems
 
 from generator.checks.tiers import volume_classes
 from generator.components.ceph_cluster import ceph_cluster

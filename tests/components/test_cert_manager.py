@@ -1,27 +1,13 @@
 from msgspec import structs
-from network_upstream import schema_errors, unknown_keys
 
 from generator.components.cert_manager import cert_manager
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
 
-CHART = "cert-manager/v1.21.1"
-
 
 def values(cluster: Cluster) -> Manifest:
     return cert_manager(cluster).releases[0].values
-
-
-def test_every_value_is_one_of_the_chart_s(ml50: Cluster, a30: Cluster) -> None:
-    for cluster in (ml50, a30):
-        assert unknown_keys(values(cluster), CHART) == []
-        assert schema_errors(values(cluster), CHART) == []
-
-
-def test_a_misspelt_value_would_be_seen() -> None:
-    assert schema_errors({"webhook": {"replicas": 3}}, CHART)
-    assert unknown_keys({"webhook": {"replicas": 3}}, CHART) == ["webhook.replicas"]
 
 
 def test_replicas_follow_the_control_plane(ml50: Cluster, a30: Cluster) -> None:

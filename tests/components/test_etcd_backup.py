@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 
 import pytest
 import yaml
-from gitops_schemas import problems
 from msgspec import structs
 from reference import load
+from validation.schemas import problems
 
 from generator.components.etcd_backup import DEFINITION, etcd_backup, scripts, workflow_template
 from generator.components.etcd_backup.names import NAMESPACE

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from fleetrun import Run, git
-from gitops_schemas import problems
 from msgspec import structs
 from reference import without_backups, without_operations
+from validation.schemas import problems
 
 from generator.checks.volumes import parts_shared
 from generator.cli import run

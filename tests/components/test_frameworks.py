@@ -1,20 +1,18 @@
 """Operators of training jobs: a set that goes together, by Volcano's gangs and Kueue's queues."""
 
-from pathlib import Path
-
 import pytest
-import yaml
 from manifests import built
 from msgspec import structs
 from reference import load
-from test_scheduling_objects import closed, exists, paths, problems
+from validation.schemas import refused, schema
+from validation.values import unknown_values
 
 from generator.build.pods import pods
 from generator.components import CATALOGUE, JOBS, compose
 from generator.components.component import Component, Manifest
 from generator.components.queues import nominal
 from generator.components.tenants import tenants
-from generator.components.trainer import GROUP
+from generator.components.trainer import CLUSTER_RUNTIME, GROUP
 from generator.components.training_runtimes import training_runtimes
 from generator.model.cluster import Cluster
 from generator.model.frameworks import Framework
@@ -22,14 +20,13 @@ from generator.model.nodes import Machine
 from generator.model.quantity import Quantity
 from generator.rules.security import baseline, restricted
 
-UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
+TRAINER = "kubeflow-trainer/v2.2.1"
 CHARTS = {
     "jobset": "jobset/v0.12.0/values.yaml",
-    "trainer": "kubeflow-trainer/v2.2.1/values.yaml",
+    "trainer": f"{TRAINER}/values.yaml",
     "kuberay": "kuberay/v1.7.0/kuberay-operator.values.yaml",
 }
 OPERATORS = {"jobset", "trainer", "training-runtimes", "mpi-operator", "training-operator", "kuberay"}
-CLOSED = {"resources", "affinity"}
 
 
 def made(cluster: Cluster, *names: Framework) -> dict[str, Component]:
@@ -95,13 +92,10 @@ def test_jobset_is_installed_once(ml50: Cluster) -> None:
     assert values["jobset"] == {"install": False}
 
 
-@pytest.mark.skipif(not UPSTREAM.exists(), reason="../shared is absent")
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_value_exists_in_the_chart(ml50: Cluster, name: str) -> None:
-    known = yaml.load((UPSTREAM / CHARTS[name]).read_text(), yaml.CSafeLoader)
     for release in made(ml50, "trainer", "kuberay")[name].releases:
-        unknown = [path for path in paths(release.values) if not exists(known, path)]
-        assert [path for path in unknown if not CLOSED & set(path)] == []
+        assert unknown_values(release.values, CHARTS[name]) == []
 
 
 @pytest.mark.parametrize("name", ["jobset", "trainer", "training-operator"])
@@ -127,15 +121,11 @@ def pod(manifest: Manifest) -> Manifest:
     return found
 
 
-@pytest.mark.skipif(not UPSTREAM.exists(), reason="../shared is absent")
-@pytest.mark.parametrize("version", ["v2.2.1"])
-def test_runtimes_are_valid_and_leave_nothing_to_be_filled_in(ml50: Cluster, version: str) -> None:
-    file = UPSTREAM / f"kubeflow-trainer/{version}/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml"
-    crd = yaml.load(file.read_text(), yaml.CSafeLoader)
-    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+def test_runtimes_are_valid_and_leave_nothing_to_be_filled_in(ml50: Cluster) -> None:
+    known = schema(TRAINER, GROUP, CLUSTER_RUNTIME)
     for manifest in runtimes(ml50).values():
-        assert problems(manifest, closed(schema, root=True)) == []
-        assert filled(schema, manifest) == manifest
+        assert refused(manifest, [TRAINER]) == []
+        assert filled(known, manifest) == manifest
 
 
 def filled(schema: Manifest, value: object) -> object:

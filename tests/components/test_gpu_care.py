@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 import pytest
-from gitops_schemas import problems
 from msgspec import structs
 from reference import load, without_backups
+from validation.schemas import problems
 
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from gitops_schemas import problems
 from healthsite import FACTS
 from msgspec import structs
 from reference import load, without_operations
+from validation.schemas import problems
 
 from generator.components import compose
 from generator.components.component import Component, Manifest

@@ -1,27 +1,13 @@
 from msgspec import structs
-from network_upstream import crd_errors
 
 from generator.components.component import Component, Manifest
 from generator.components.issuers import ISSUER, issuers
 from generator.model.cluster import Cluster
 from generator.model.site import Issuer
 
-CRDS = "cert-manager/v1.21.1/crds"
-
 
 def by_name(component: Component, kind: str) -> dict[str, Manifest]:
     return {manifest["metadata"]["name"]: manifest for manifest in component.objects if manifest["kind"] == kind}
-
-
-def test_objects_are_valid(ml50: Cluster, a30: Cluster) -> None:
-    for manifest in (*issuers(ml50).objects, *issuers(a30).objects):
-        assert crd_errors(manifest, CRDS) == []
-
-
-def test_a_wrong_field_would_be_seen(a30: Cluster) -> None:
-    certificate = by_name(issuers(a30), "Certificate")["site-ca"]
-    certificate["spec"]["keySize"] = 256
-    assert crd_errors(certificate, CRDS)
 
 
 def test_a_given_ca_is_only_named(ml50: Cluster) -> None:

@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 import pytest
-from gitops_schemas import problems, unknown_values
 from machineplayed import by_timer
 from msgspec import structs
 from reference import without_backups, without_operations
+from validation.schemas import problems
 
 from generator.components.component import Component
 from generator.components.kube_prometheus_stack import DEFINITION as KUBE_PROMETHEUS_STACK
@@ -18,37 +18,6 @@ from generator.components.prometheus_crds import prometheus_crds
 from generator.model.cluster import Cluster
 from generator.model.monitoring import IdleGpus, Prometheus, Zabbix
 from generator.model.quantity import Quantity
-
-# What the chart shows as a comment only, or what is a subchart's own (kube-state-metrics 8.4, node-exporter 4.56,
-# Grafana 12.11).
-ELSEWHERE = {
-    "alertmanager.alertmanagerSpec.configSecret",
-    "alertmanager.alertmanagerSpec.resources.requests",
-    "alertmanager.alertmanagerSpec.resources.limits",
-    "alertmanager.alertmanagerSpec.storage.volumeClaimTemplate",
-    "grafana.grafana.ini",
-    "grafana.ingress.annotations.argocd.argoproj.io/ignore-healthcheck",
-    "grafana.ingress.annotations.cert-manager.io/cluster-issuer",
-    "grafana.ingress.ingressClassName",
-    "grafana.rbac",
-    "grafana.resources",
-    "grafana.sidecar.dashboards.resource",
-    "grafana.sidecar.datasources.resource",
-    "grafana.sidecar.resources",
-    "grafana.testFramework",
-    "kube-state-metrics.metricLabelsAllowlist",
-    "kube-state-metrics.resources",
-    "prometheus-node-exporter.priorityClassName",
-    "prometheus-node-exporter.resources",
-    "prometheus-node-exporter.tolerations",
-    "prometheus.prometheusSpec.externalLabels.cluster",
-    "prometheus.prometheusSpec.resources.limits",
-    "prometheus.prometheusSpec.resources.requests",
-    "prometheus.prometheusSpec.storageSpec.volumeClaimTemplate",
-    "prometheusOperator.admissionWebhooks.certManager.issuerRef",
-    "prometheusOperator.resources.limits",
-    "prometheusOperator.resources.requests",
-}
 
 
 def with_prometheus(cluster: Cluster, zabbix: Zabbix | None = None, **changes: Any) -> Cluster:
@@ -72,13 +41,6 @@ def test_it_is_there_only_where_it_is_asked_for(ml50: Cluster, a30: Cluster) -> 
     kinds = prometheus_crds(a30)
     assert kinds.needs == ()
     assert values(a30)["crds"]["enabled"] is False
-
-
-@pytest.mark.parametrize("host", [None, "grafana.example.org"])
-def test_every_value_exists_in_the_chart(ml50: Cluster, a30: Cluster, host: str | None) -> None:
-    file = "kube-prometheus-stack-chart/88.5.3/values.yaml"
-    for cluster in (a30, with_prometheus(ml50, host=host)):
-        assert unknown_values(values(cluster), file, ELSEWHERE) == []
 
 
 def test_no_hook_is_left(a30: Cluster) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 from reference import load
-from storage_schemas import problems
+from validation.schemas import problems
 
 from generator.components.component import Component
 from generator.components.log_collector import log_collector, tenants

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from msgspec import structs
 from reference import load, without_backups
-from storage_schemas import problems
+from validation.schemas import problems
 
 from generator.components import compose
 from generator.components.ceph_cluster import ceph_cluster

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 from reference import with_hardware
-from storage_schemas import problems
+from validation.schemas import problems
 
 from generator.components.component import Component
 from generator.components.minio import DEFINITION as MINIO

@@ -4,9 +4,9 @@ import json
 import re
 from typing import Any
 
-from gitops_schemas import problems
 from msgspec import structs
 from reference import load, without_operations
+from validation.schemas import problems
 
 from generator.components import JOBS, compose
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS

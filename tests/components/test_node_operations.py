@@ -12,10 +12,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from gitops_schemas import problems
 from msgspec import structs
 from nodeshelf import imported as imported_scripts
 from reference import without_backups, without_operations
+from validation.schemas import problems
 
 from generator.components.node_operations import DEFINITION, node_operations
 from generator.components.node_operations.admission import LONGEST

@@ -1,7 +1,7 @@
 from typing import Any
 
 from msgspec import structs
-from storage_schemas import problems, unknown_values
+from validation.schemas import problems
 
 from generator.components.ceph_csi_drivers import DEFINITION as CEPH_CSI_DRIVERS
 from generator.components.ceph_csi_drivers import ceph_csi_drivers
@@ -26,26 +26,6 @@ def drivers(cluster: Cluster) -> dict[str, Any]:
 def test_only_with_ceph(a30: Cluster) -> None:
     assert not ROOK_CEPH.wanted(a30)
     assert not CEPH_CSI_DRIVERS.wanted(a30)
-
-
-def test_the_operators_values_exist_in_the_chart(ml50: Cluster) -> None:
-    values = operator(ml50)
-    own = values.pop("ceph-csi-operator")
-    assert unknown_values(values, "rook/v1.20.6/values/rook-ceph.values.yaml") == []
-    assert unknown_values(own, "ceph-csi-operator/v1.0.4/values/ceph-csi-operator.values.yaml") == []
-
-
-def test_the_drivers_values_exist_in_the_chart(ml50: Cluster) -> None:
-    # Read by the templates, though the values file does not list them.
-    free = (
-        "operatorConfig.driverSpecDefaults.nodePlugin.resources",
-        "operatorConfig.driverSpecDefaults.controllerPlugin.resources",
-        "operatorConfig.driverSpecDefaults.controllerPlugin.priorityClassName",
-        "drivers.cephfs.kernelMountOptions",
-    )
-    file = "ceph-csi-operator/v1.0.4/values/ceph-csi-drivers.values.yaml"
-    assert unknown_values(drivers(ml50), file, *free) == []
-    assert unknown_values({"drivers": {"rdb": {}}}, file) == ["drivers.rdb"]
 
 
 def test_crds_are_never_given_up(ml50: Cluster) -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 from msgspec import structs
 from reference import with_hardware
-from storage_schemas import problems, unknown_values
+from validation.schemas import problems
 
 from generator.components.component import Component
 from generator.components.scratch import DEFINITION as SCRATCH
@@ -33,14 +33,6 @@ def test_objects_are_accepted(a30: Cluster, ml50: Cluster) -> None:
     for cluster in (a30, ml50):
         judged = [one for one in made(cluster).objects if one["kind"] != "CiliumNetworkPolicy"]
         assert [problem for manifest in judged for problem in problems(manifest)] == []
-
-
-def test_values_exist_in_the_chart(ml50: Cluster) -> None:
-    # `nodeSelector` takes any label; priorityClassName stands there as a comment.
-    free = ("nodeSelector", "resources", "readinessProbe", "priorityClassName")
-    file = "local-static-provisioner/v2.9.0/values/local-static-provisioner.values.yaml"
-    assert unknown_values(values(ml50), file, *free) == []
-    assert unknown_values({"hostDir": "/x"}, file) == ["hostDir"]
 
 
 def test_class_binds_late_and_keeps_nothing(ml50: Cluster) -> None:

@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from gitops_schemas import problems
 from msgspec import structs
+from validation.schemas import problems
 
 from generator.components.kube_prometheus_stack import kube_prometheus_stack, told
 from generator.model.cluster import Adopt, Cluster, ComponentSettings

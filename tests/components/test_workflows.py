@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from gitops_schemas import problems
 from msgspec import structs
+from validation.schemas import problems
 
 from generator.components.ceph_cluster import ceph_cluster
 from generator.components.component import Component

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from gitops_schemas import problems
 from msgspec import structs
+from validation.schemas import problems
 
 from generator.components import compose
 from generator.components.kube_prometheus_stack.alerts import backups_missed

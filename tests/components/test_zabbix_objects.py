@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 from msgspec import structs
-from storage_schemas import problems
+from validation.schemas import problems
 
 from generator.components.component import Component, Manifest
 from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE

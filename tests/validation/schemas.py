@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reference import load
@@ -60,6 +61,18 @@ def refused(manifest: Manifest, folders: Iterable[str], *, status: bool = False)
     return [problem.message for rule in rules([schemas]).values() for problem in rule.findings(one)]
 
 
+PINNED = (
+    "argo-workflows/v4.0.2", "ceph-csi-operator/v1.0.4", "cert-manager/v1.21.1", "external-snapshotter/v8.6.0",
+    "prometheus-operator/v0.93.1", "rook/v1.20.6",
+)  # fmt: skip
+"""What most components' own objects are of."""
+
+
+def problems(manifest: Manifest) -> list[str]:
+    """Return what the API server would refuse of an object, of built-in kinds and of those that are pinned here."""
+    return refused(manifest, PINNED)
+
+
 def with_status(crd: Manifest) -> Manifest:
     """Return a CRD whose status is a part of the object like any other."""
     versions = [{key: value for key, value in one.items() if key != "subresources"} for one in crd["spec"]["versions"]]
@@ -95,6 +108,18 @@ def crd_files(folder: str) -> Iterable[Path]:
 
 
 DEFINES = re.compile(r"^  group: (\S+)$(?s:.*?)^    kind: (\S+)$", re.MULTILINE)
+
+
+def schema(folder: str, group: str, kind: str) -> Any:
+    """Return the schema of a kind that has one version."""
+    (crd,) = (one for one in read(contents(folder)[group, kind]) if one["spec"]["names"]["kind"] == kind)
+    (version,) = crd["spec"]["versions"]
+    return version["schema"]["openAPIV3Schema"]
+
+
+def states(folder: str, group: str, kind: str) -> list[str]:
+    """Return the values that `status.state` of a kind may have."""
+    return list(schema(folder, group, kind)["properties"]["status"]["properties"]["state"]["enum"])
 
 
 @cache

@@ -1,7 +1,7 @@
 """Whether charts have the values that we set: Helm drops what a chart does not know in silence."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,13 @@ def unknown(built: Built, charts: Releases) -> list[str]:
     return found
 
 
+def unknown_values(values: Any, file: str, unseen: frozenset[str] = frozenset()) -> list[str]:
+    """Return the paths that a chart's values file, below `../shared/upstream`, does not have, but for what is unseen in
+    it.
+    """
+    return [path for path in missing(values, read(shared(file)), "") if not below(path, unseen)]
+
+
 def schema_problems(built: Built, charts: Releases) -> list[str]:
     """Return what charts' own schemas have against our values."""
     found = []
@@ -67,9 +74,14 @@ def schema_problems(built: Built, charts: Releases) -> list[str]:
         file = values_file(built, component, chart.name)
         schema = file.with_name("values.schema.json") if file else None
         if schema and schema.exists():
-            errors = jsonschema.Draft202012Validator(json.loads(schema.read_text())).iter_errors(chart.values)
-            found += [f"{component}: {release}: {error.json_path}: {error.message}" for error in errors]
+            found += [f"{component}: {release}: {error}" for error in schema_errors(chart.values, schema)]
     return found
+
+
+def schema_errors(values: Any, schema: Path) -> list[str]:
+    """Return what a chart's own schema has against values."""
+    errors = jsonschema.Draft202012Validator(json.loads(schema.read_text())).iter_errors(values)
+    return [f"{error.json_path}: {error.message}" for error in errors]
 
 
 INFLATED = {("prometheus-adapter", "5.3.0")}
@@ -103,7 +115,7 @@ def inside(chart: str) -> dict[str, Any]:
     return {name: read(shared(file)) for (outer, name), file in SUBCHARTS.items() if outer == chart}
 
 
-def below(path: str, places: set[str]) -> bool:
+def below(path: str, places: Collection[str]) -> bool:
     return any(path == place or path.startswith(f"{place}.") for place in places)
 
 
