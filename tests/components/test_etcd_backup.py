@@ -11,7 +11,6 @@ import pytest
 import yaml
 from msgspec import structs
 from reference import load
-from validation.schemas import problems
 
 from generator.components.etcd_backup import DEFINITION, etcd_backup, scripts, workflow_template
 from generator.components.etcd_backup.names import NAMESPACE
@@ -58,12 +57,6 @@ def test_without_it_nodes_get_nothing_and_nothing_is_installed(ml50: Cluster) ->
     assert not snapshot_files(plain)
     assert not restore_files(plain)
     assert not [path for path in bootstrap(plain) if "etcd-snapshot" in path or "/etcd/" in path]
-
-
-def test_objects_are_accepted(ml50: Cluster) -> None:
-    made = etcd_backup(ml50)
-    assert [problem for one in (*made.base, *made.objects, TEMPLATE, scripts()) for problem in problems(one)] == []
-    assert problems({**TEMPLATE, "spec": {**SPEC, "entrypont": "backup"}})
 
 
 def test_the_pod_sees_encrypted_snapshots_and_nothing_else_of_the_node() -> None:

@@ -2,7 +2,6 @@ from typing import Any
 
 from msgspec import structs
 from reference import with_hardware
-from validation.schemas import problems
 
 from generator.components.component import Component
 from generator.components.scratch import DEFINITION as SCRATCH
@@ -27,12 +26,6 @@ def test_only_where_asked_for_and_where_disks_are(a30: Cluster) -> None:
     assert not SCRATCH.wanted(structs.replace(a30, storage=storage))
     without = tuple(with_hardware(machine, disks=()) for machine in a30.machines)
     assert not SCRATCH.wanted(structs.replace(a30, machines=without))
-
-
-def test_objects_are_accepted(a30: Cluster, ml50: Cluster) -> None:
-    for cluster in (a30, ml50):
-        judged = [one for one in made(cluster).objects if one["kind"] != "CiliumNetworkPolicy"]
-        assert [problem for manifest in judged for problem in problems(manifest)] == []
 
 
 def test_class_binds_late_and_keeps_nothing(ml50: Cluster) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from validation.schemas import problems
 
 from generator.components import compose
 from generator.components.kube_prometheus_stack.alerts import backups_missed
@@ -65,11 +64,6 @@ def test_without_it_nothing_is_installed(ml50: Cluster) -> None:
     assert not DEFINITION.wanted(without(ml50))
     assert "zabbix" not in without(ml50).watched_backups
     assert "zabbix-backup" not in {one.name for one in compose(without(ml50))}
-
-
-def test_objects_are_accepted(ml50: Cluster) -> None:
-    made = zabbix_backup(ml50)
-    assert [problem for one in (*made.base, *made.objects) for problem in problems(one)] == []
 
 
 def test_where_nobody_may_write_nothing_runs(ml50: Cluster) -> None:
