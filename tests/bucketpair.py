@@ -8,11 +8,12 @@ import subprocess
 import tarfile
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 
 from generator.components.static import read_text
 from tools import program
@@ -37,6 +38,17 @@ COUNTED = ("objects", "bytes", "moving", "sampled", "listed")
 """What `verify` tells `record`, as files."""
 WRITE = ["s3:PutObject", "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation", "s3:AbortMultipartUpload"]
 READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
+    """A source without TLS and a target with it."""
+    folder = tmp_path_factory.mktemp("minio")
+    source = Server(folder / "source")
+    target = Server(folder / "target", certificates=certificates(folder / "certs"))
+    yield source, target
+    source.stop()
+    target.stop()
 
 
 class Source(Protocol):

@@ -29,12 +29,16 @@ from generator.workloads.wanted import Serving, Wanted
 
 _SMALLEST = 2**20
 """A volume of fewer bytes is a number without its unit: `--checkpoints 500`."""
+
+
+def _image(_context: click.Context, _option: click.Parameter, text: str) -> str:
+    if not text.strip():
+        raise UsageError("--image is empty: registry/name:tag")
+    return text
+
+
 _IMAGE = click.option(
-    "--image",
-    metavar="IMAGE",
-    required=True,
-    callback=lambda _context, _option, given: _image(given),
-    help="What its pods run. Must be given.",
+    "--image", metavar="IMAGE", required=True, callback=_image, help="What its pods run. Must be given."
 )
 OUTPUT = click.option(
     "--output",
@@ -206,12 +210,6 @@ def serve(  # noqa: PLR0913 - the verb's options
     return 0
 
 
-def _image(text: str) -> str:
-    if not text.strip():
-        raise UsageError("--image is empty: registry/name:tag")
-    return text
-
-
 def _refuse_images(cluster: Cluster, manifests: Sequence[Manifest]) -> None:
     """Refuse an image that `gen check` would refuse in what is written."""
     from generator.build.objects import Built, Object  # noqa: PLC0415 - heavy
@@ -245,11 +243,7 @@ def _size(option: str, text: str) -> Quantity:
     return size
 
 
-def _serving(
-    models: str | None,
-    replicas: str | None,
-    **given: str | None,
-) -> Serving | None:
+def _serving(models: str | None, replicas: str | None, **given: str | None) -> Serving | None:
     if all(one is None for one in (models, replicas, *given.values())):
         return None
     if models is None or replicas is None:

@@ -7,26 +7,17 @@ import re
 import signal
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bucketpair import READ, UNPACKED, WRITE, Pair, await_ready, many
-from minioserver import Server, certificates
+from bucketpair import READ, UNPACKED, WRITE, Pair, await_ready, many, servers
+from minioserver import Server
 
 from tools import program
 
+__all__ = ["servers"]  # a fixture
+
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
-    folder = tmp_path_factory.mktemp("minio")
-    source = Server(folder / "source")
-    target = Server(folder / "target", certificates=certificates(folder / "certs"))
-    yield source, target
-    source.stop()
-    target.stop()
 
 
 @pytest.fixture

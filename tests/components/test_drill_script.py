@@ -4,18 +4,19 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bucketpair import COUNTED, Pair, Source, Trusted, await_ready
-from minioserver import ROOT_USER, Server, certificates
+from bucketpair import COUNTED, Pair, Source, Trusted, await_ready, servers
+from minioserver import ROOT_USER, Server
 
 from generator.components.minio.settings import READ, READ_BUCKET
 
 if TYPE_CHECKING:
     import subprocess
+
+__all__ = ["servers"]  # a fixture
 
 pytestmark = pytest.mark.real
 
@@ -81,16 +82,6 @@ class Site(Pair):
             assert word in said
         assert not self.drills()
         return said
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
-    folder = tmp_path_factory.mktemp("minio")
-    source = Server(folder / "source")
-    target = Server(folder / "target", certificates=certificates(folder / "certs"))
-    yield source, target
-    source.stop()
-    target.stop()
 
 
 @pytest.fixture

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from agedobjects import older
-from bucketpair import Pair, await_ready
-from minioserver import Server, archive_over, asked, certificates
+from bucketpair import Pair, await_ready, servers
+from minioserver import Server, archive_over, asked
 
 from generator.components.minio.settings import lifecycle, policy
 from generator.model.retention import LATE_DAYS
 from generator.model.storage import Bucket, Lock, ObjectUser
+
+__all__ = ["servers"]  # a fixture
 
 pytestmark = pytest.mark.real
 
@@ -140,16 +142,6 @@ class Kept(Pair):
         """The days that a lock still lasts."""
         said = json.loads(self.mc("--json", "retention", "info", *options, f"target/{self.copy}/{key}"))
         return (datetime.fromisoformat(said["until"]) - datetime.now(UTC)) / timedelta(days=1)
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
-    folder = tmp_path_factory.mktemp("minio")
-    source = Server(folder / "source")
-    target = Server(folder / "target", certificates=certificates(folder / "certs"))
-    yield source, target
-    source.stop()
-    target.stop()
 
 
 @pytest.fixture(scope="module")

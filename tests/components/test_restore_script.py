@@ -3,20 +3,21 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from bucketpair import Pair, Source, Trusted, await_ready
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
+from bucketpair import Pair, Source, Trusted, await_ready, servers
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server
 
 from generator.components.minio.settings import READ, READ_BUCKET
 from tools import program
 
 if TYPE_CHECKING:
     import subprocess
+
+__all__ = ["servers"]  # a fixture
 
 pytestmark = pytest.mark.real
 
@@ -95,16 +96,6 @@ def later() -> str:
     """Let a second pass: records and versions are told apart by seconds."""
     time.sleep(2.1)
     return now()
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
-    folder = tmp_path_factory.mktemp("minio")
-    source = Server(folder / "source")
-    target = Server(folder / "target", certificates=certificates(folder / "certs"))
-    yield source, target
-    source.stop()
-    target.stop()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from machineplayed import by_timer
 from msgspec import structs
 from nodeshelf import Shelf, imported
 
@@ -267,11 +268,6 @@ def test_three_members_keep_their_majority_whatever_is_said(
 
 
 FILES = "gen.internal/upgrade-files"
-
-
-def by_timer(cluster: Cluster) -> Cluster:
-    """Return the cluster whose machines have a timer."""
-    return structs.replace(cluster, kubernetes=structs.replace(cluster.kubernetes, upgrades="timer"))
 
 
 def test_machines_that_would_do_nothing_are_told_before_they_are_emptied(script: ModuleType, ml50: Cluster) -> None:

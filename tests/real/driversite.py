@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nodesteps import NODES, Steps
+from nodesteps import Steps
 from upgradesite import is_ready
 
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
@@ -67,7 +67,3 @@ class Drivers:
         pods = self.api.items(f"/api/v1/namespaces/default/pods?labelSelector=one%3D{name}")
         running = [one for one in pods if one["status"].get("phase") == "Running"]
         return {one["metadata"]["uid"]: "nvidia.com/gpu" in str(one["spec"]["containers"]) for one in running}
-
-    def held(self) -> set[str]:
-        """Return the nodes that take no pods."""
-        return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}

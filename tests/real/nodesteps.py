@@ -285,6 +285,15 @@ class Steps:
         self.api.request("DELETE", f"{NODES}/{name}")
         self.api.wait(f"{name} has gone", lambda: self.api.get(f"{NODES}/{name}") is None)
 
+    def held(self) -> set[str]:
+        """Return the nodes that take no pods."""
+        return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
+
+    def free(self, name: str) -> None:
+        """Take away the cordon of an operation."""
+        mark = {"annotations": {"gen.internal/cordoned-by": None}}
+        self.patch(f"{NODES}/{name}", {"metadata": mark, "spec": {"unschedulable": None}})
+
     def join(self, name: str, **changes: Any) -> None:
         """Let a machine join, as its kubelet would; `offers` is what its device plugins do, if another."""
         (made,) = [one for one in self.twin.machines if one["metadata"]["name"] == name]

@@ -75,11 +75,6 @@ def go(site: Site, operation: str, *words: str, killed_when: Callable[[], object
     return site.good(site.killed(run))
 
 
-def held(site: Site) -> set[str]:
-    """Return the nodes that take no pods."""
-    return {one["metadata"]["name"] for one in site.api.items(NODES) if one["spec"].get("unschedulable")}
-
-
 def test_machines_are_rebooted_each_once_though_the_run_is_killed(site: Site, upkeep: Upkeep) -> None:
     upkeep.older(NEW)
     upkeep.tell(GOOD)
@@ -89,7 +84,7 @@ def test_machines_are_rebooted_each_once_though_the_run_is_killed(site: Site, up
     assert f"node-maintenance reboot: Succeeded, {len(WALKED)} of {len(WALKED)} nodes" in said
     assert [one.name for one in machines.asks] == [*GPUS, STORES[0], *CONTROL], "what is bad is so on workers first"
     assert [one for one in machines.asks if one.left] == []
-    assert held(site) == set()
+    assert site.steps.held() == set()
 
 
 def test_a_new_driver_comes_to_each_node_though_the_run_is_killed(site: Site, upkeep: Upkeep) -> None:
@@ -103,7 +98,7 @@ def test_a_new_driver_comes_to_each_node_though_the_run_is_killed(site: Site, up
     assert f"driver-upgrade: Succeeded, {len(GPUS)} of {len(GPUS)} nodes with GPUs" in said
     assert drivers.drivers("2") == {*GPUS}
     assert {*burn_ins.tried} == {*GPUS}
-    assert held(site) == set()
+    assert site.steps.held() == set()
 
 
 def test_an_upgrade_without_a_fresh_snapshot_is_refused(site: Site, upkeep: Upkeep) -> None:
@@ -113,7 +108,7 @@ def test_an_upgrade_without_a_fresh_snapshot_is_refused(site: Site, upkeep: Upke
     run = site.begin("kubernetes-upgrade", "", *ONLY)
     site.refused({"the newest snapshot of etcd that is proven and in the bucket is 2.2 hours old": run})
     assert "kubernetes-upgrade to 1.35.3: Failed, 0 of 7 nodes" in site.said(run)
-    assert held(site) == set()
+    assert site.steps.held() == set()
 
 
 def test_kubernetes_is_upgraded_by_a_minor_version_though_the_run_is_killed(site: Site, upkeep: Upkeep) -> None:
@@ -125,16 +120,16 @@ def test_kubernetes_is_upgraded_by_a_minor_version_though_the_run_is_killed(site
     assert f"kubernetes-upgrade to {NEW}: Succeeded, {len(WALKED)} of {len(WALKED)} nodes" in said
     assert [one.name for one in machines.asks] == [*CONTROL, *GPUS, STORES[0]]
     assert {site.steps.node(one)["status"]["nodeInfo"]["kubeletVersion"] for one in WALKED} == {f"v{NEW}"}
-    assert held(site) == set()
+    assert site.steps.held() == set()
 
 
-def test_no_right_is_unused_and_none_is_missing(site: Site, upkeep: Upkeep) -> None:
+@pytest.mark.usefixtures("upkeep")
+def test_no_right_is_unused_and_none_is_missing(site: Site) -> None:
     """After all others. What Argo's executor asks is among it."""
-    assert upkeep.versions()
     assert unused(site.api, site.folder, *ACCOUNTS) == set()
 
 
-def test_no_token_is_told(site: Site, upkeep: Upkeep) -> None:
+@pytest.mark.usefixtures("upkeep")
+def test_no_token_is_told(site: Site) -> None:
     """After all others."""
-    assert upkeep.versions()
     assert betrayed([*stored(site.api), *written(site.folder)], ()) == []

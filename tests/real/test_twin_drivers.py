@@ -72,7 +72,7 @@ def test_every_node_gets_a_new_driver_and_only_pods_with_gpus_leave(site: Driver
     assert site.drivers("2") == {*site.names}
     assert sorted(burn_ins.tried) == sorted([*site.names, *site.names]), "devices, and GPUs together"
     assert {*burn_ins.tried[:6]} == {"gpu-13", "gpu-14", "gpu-15"}, "pool after pool"
-    assert site.held() == set()
+    assert site.steps.held() == set()
     assert "gen.internal/driver-upgrade" not in notes(steps, "gpu-13")
     assert not before["serving"] & {*site.of("serving")}, "it had to leave"
     assert before["plain"] == {*site.of("plain")}, "it holds no GPU"
@@ -88,7 +88,7 @@ def test_a_run_that_was_killed_is_gone_on_with(site: Drivers, steps: Steps) -> N
     assert 3 * 9 <= count <= 3 * 11
     assert site.drivers("3") == {"gpu-13", "gpu-14", "gpu-15"}
     assert {*burn_ins.tried} == {"gpu-13", "gpu-14", "gpu-15"}
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_a_node_without_its_gpus_stops_the_next_and_a_new_run_goes_on(site: Drivers, steps: Steps) -> None:
@@ -98,14 +98,14 @@ def test_a_node_without_its_gpus_stops_the_next_and_a_new_run_goes_on(site: Driv
     said = steps.refused("driver_upgrade", "nodes", POOLS=POOL, NODE_SECONDS="5", **ONLY)
     assert "gpu-13: not as it must be after 5 s" in said
     assert "nvidia.com/gpu: 7 of 8" in said
-    assert site.held() == {"gpu-13"}
+    assert site.steps.held() == {"gpu-13"}
     assert "gpu-14" not in site.drivers("4")
     assert "gpu-13 is held" in steps.good("driver_upgrade", "report", STATUS="Failed", POOLS=POOL, **ONLY)
     steps.status(f"{NODES}/gpu-13", {"allocatable": {"nvidia.com/gpu": "8"}})
     with BurnIns(steps):
         steps.good("driver_upgrade", "nodes", POOLS=POOL, **ONLY)
     assert site.drivers("4") == {"gpu-13", "gpu-14", "gpu-15"}
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_what_the_operator_does_by_itself_and_what_others_hold_is_refused(site: Drivers, steps: Steps) -> None:
@@ -117,7 +117,7 @@ def test_what_the_operator_does_by_itself_and_what_others_hold_is_refused(site: 
     assert "gpu-09 is held by node-removal" in steps.refused("driver_upgrade", "gate", **ONLY)
     assert cordoned(steps, "gpu-09")
     steps.good("driver_upgrade", "gate", LEAVE="gpu-09", **ONLY)
-    assert site.held() == {"gpu-09"}
+    assert site.steps.held() == {"gpu-09"}
 
 
 def test_no_right_is_unused_and_none_is_missing(site: Drivers, log: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_plan_names_what_waits_and_what_is_missing(site: Site, steps: Steps)
     steps.good("maintenance", "gate", ACTION="certificates")
     steps.ceph("HEALTH_OK")
     assert "action is format, and must be one of patch" in steps.refused("maintenance", "gate", ACTION="format")
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_fifty_machines_are_patched_after_a_kill_each_of_them_once(site: Site, steps: Steps) -> None:
@@ -90,7 +90,7 @@ def test_fifty_machines_are_patched_after_a_kill_each_of_them_once(site: Site, s
         assert len(machines.asks) == len({one.name for one in machines.asks}) == 50
         steps.good("maintenance", "workers", **told)
         assert len(machines.asks) == 50, "it is done"
-    assert site.held() == set()
+    assert site.steps.held() == set()
     assert [one.name for one in machines.asks[-3:]] == ["cp-1", "cp-2", "cp-3"], "what is bad is so on workers first"
     ordered(machines)
     nodes = site.api.items(NODES)
@@ -116,7 +116,7 @@ def test_a_machine_that_fails_stops_the_next_and_is_asked_again(site: Site, step
         machines.sick.add("gpu-14")
         said = steps.refused("maintenance", "workers", ACTION="reboot", POOLS=POOL)
         assert "gpu-14: its machine says: " in said
-        assert site.held() == {"gpu-14"}
+        assert site.steps.held() == {"gpu-14"}
         report = steps.good("maintenance", "report", ACTION="reboot", POOLS=POOL, STATUS="Failed")
         assert "to be done: gpu-14, gpu-15." in report
         assert "`gen workflow submit node-maintenance -p action=reboot` goes on there" in report
@@ -124,7 +124,7 @@ def test_a_machine_that_fails_stops_the_next_and_is_asked_again(site: Site, step
         time.sleep(1.1)  # what is asked holds the second
         steps.good("maintenance", "workers", ACTION="reboot", POOLS=POOL)
     assert [one.name for one in machines.asks] == ["gpu-13", "gpu-14", "gpu-14", "gpu-15"]
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_certificates_take_no_pod_from_its_node(site: Site, steps: Steps) -> None:
@@ -136,7 +136,7 @@ def test_certificates_take_no_pod_from_its_node(site: Site, steps: Steps) -> Non
         steps.good("maintenance", "control-plane", **told)
         assert "take admin.conf of a control-plane node anew" in steps.good("maintenance", "report", **told)
     assert [(one.name, one.away) for one in machines.asks] == [(f"cp-{one}", frozenset()) for one in (1, 2, 3)]
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_no_right_is_unused_and_none_is_missing(whole: Site, log: Path) -> None:

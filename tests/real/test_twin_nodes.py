@@ -397,8 +397,7 @@ def disks(steps: Steps) -> Iterator[str]:
     yield node
     steps.undeploy(ROOK, "rook-ceph-operator", *(f"rook-ceph-osd-{number}" for number in (3, 7, 9)))
     steps.patch(record("nodes-cpu"), {"data": {node: said}})
-    note = {"annotations": {"gen.internal/cordoned-by": None}}
-    steps.patch(f"{NODES}/{node}", {"metadata": note, "spec": {"unschedulable": None}})
+    steps.free(node)
 
 
 def test_disks_of_ceph_leave_with_their_node_though_killed_after_each_change(steps: Steps, disks: str) -> None:
@@ -442,8 +441,7 @@ def gang(steps: Steps) -> Iterator[list[str]]:
     yield names
     steps.twin.clean()
     for name in names:
-        note = {"annotations": {"gen.internal/cordoned-by": None}}
-        steps.patch(f"{NODES}/{name}", {"metadata": note, "spec": {"unschedulable": None}})
+        steps.free(name)
 
 
 def test_a_gang_leaves_a_node_whole_and_runs_elsewhere(steps: Steps, gang: list[str]) -> None:

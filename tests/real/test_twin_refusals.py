@@ -196,8 +196,7 @@ def test_a_gang_whose_pods_do_not_end_is_told_and_queued_again(steps: Steps, ope
             workload = f"/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads/{one.name}"
             assert steps.api.get(workload)["spec"]["active"], "its queue may begin it again"
     steps.api.request("DELETE", record(f"{OPERATIONS[operation]}-{node}"))
-    note = {"annotations": {"gen.internal/cordoned-by": None}}
-    steps.patch(f"{NODES}/{node}", {"metadata": note, "spec": {"unschedulable": None}})
+    steps.free(node)
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_what_must_not_begin_is_refused(site: Site, steps: Steps) -> None:
     assert "at-once is 0" in steps.refused("upgrade", "gate", AT_ONCE="0")
     site.api.request("DELETE", f"{SYSTEM}/etcd-cp-3?gracePeriodSeconds=0")
     assert "etcd on cp-3 is not Ready" in steps.refused("upgrade", "gate")
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_an_api_that_goes_and_is_asked_for_is_told(site: Site, steps: Steps) -> None:
@@ -175,7 +175,7 @@ def test_fifty_nodes_are_upgraded_though_one_never_comes_back_and_no_gang_is_hal
         assert done.isdisjoint(changed(log, before)), "what has the version was touched again"
         assert "all have the version" in steps.good("upgrade", "report")
     assert site.versions() == {f"v{NEW}"}
-    assert site.held() == set()
+    assert site.steps.held() == set()
     ordered(machines)
     assert (watcher.mixed, watcher.halved) == ([], [])
     assert len(watcher.whole) > 2, "the gang was moved before the failure, and after it"
@@ -200,7 +200,7 @@ def stopped(site: Site, machines: Machines) -> set[str]:
     said = steps.refused("upgrade", "workers", AT_ONCE="3", NODE_SECONDS="20", PATIENCE="1500")
     assert f"{SILENT}: not as it must be after 20 s (nobody has done it, or not yet whole): kubelet is {OLD}" in said
     assert f"{OLD}, Ready: the network or kubelet is not" in said
-    assert site.held() == {SILENT}, "what began with it was brought to its end"
+    assert site.steps.held() == {SILENT}, "what began with it was brought to its end"
     done = {one.name for one in machines.asks} - {SILENT}
     assert {"cp-1", "cpu-28", "gpu-15", "gpu-01", "gpu-03"} <= done, "what comes before it, and its own step"
     assert done.isdisjoint({"gpu-04", "gpu-05", "nas-1"}), "the rest of its rack, and what comes after it"
@@ -277,7 +277,7 @@ def service(steps: Steps) -> None:
 def test_workers_wait_for_the_control_plane(site: Site, steps: Steps) -> None:
     said = steps.refused("upgrade", "workers", POOLS=POOL)
     assert "cp-1, cp-2, cp-3: the control plane comes first, and is not at 1.35.3: begin again" in said
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_a_machine_that_fails_says_why_and_is_asked_again_by_the_next_run(site: Site, steps: Steps) -> None:
@@ -286,12 +286,12 @@ def test_a_machine_that_fails_says_why_and_is_asked_again_by_the_next_run(site: 
         machines.sick.add("gpu-14")
         said = steps.refused("upgrade", "workers", POOLS=POOL)
         assert "gpu-14: its machine says: kubeadm: no space left on device" in said
-        assert site.held() == {"gpu-14"}
+        assert site.steps.held() == {"gpu-14"}
         machines.sick.clear()
         time.sleep(1.1)  # what is asked holds the second
         steps.good("upgrade", "workers", POOLS=POOL)
     assert [one.name for one in machines.asks] == ["gpu-13", "gpu-14", "gpu-14", "gpu-15"]
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_a_run_that_was_killed_is_gone_on_with_and_leaves_no_gang_stopped(site: Site, steps: Steps) -> None:
@@ -320,7 +320,7 @@ def test_a_run_that_was_killed_is_gone_on_with_and_leaves_no_gang_stopped(site: 
         assert "may be ended" not in said
     assert len(machines.asks) == 12
     assert [one for one in machines.asks if one.left] == []
-    assert site.held() == set()
+    assert site.steps.held() == set()
     vision.runs("train", 2)
     assert not steps.api.get("/apis/batch/v1/namespaces/vision/jobs/train")["status"].get("failed")
     steps.twin.clean()
@@ -341,7 +341,7 @@ def test_a_budget_that_lets_nobody_go_leaves_its_node_as_it_was(site: Site, step
     assert "gpu-13: after 2 s there are still: default/kept-" in said
     assert "disruption budget keep-it needs 1 healthy pods" in said
     assert [one.name for one in machines.asks] == ["gpu-14"], "the other one of its step is brought to its end"
-    assert site.held() == set(), "nothing was done to it: it takes pods again"
+    assert site.steps.held() == set(), "nothing was done to it: it takes pods again"
     steps.api.request("DELETE", at)
     steps.undeploy("default", "kept")
 
@@ -364,7 +364,7 @@ def test_hosts_of_ceph_and_minio_wait_until_copies_are_whole(site: Site, steps: 
         assert "/export-1 is healed: wait, mend it, or leave its nodes" in steps.refused("upgrade", "gate")
         site.drives.heals = []
     assert machines.asks == []
-    assert site.held() == set()
+    assert site.steps.held() == set()
 
 
 def test_what_nobody_would_make_again_is_refused(steps: Steps) -> None:

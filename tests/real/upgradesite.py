@@ -248,10 +248,6 @@ class Site:
         """Return which versions kubelets report."""
         return {one["status"]["nodeInfo"]["kubeletVersion"] for one in self.api.items(NODES)}
 
-    def held(self) -> set[str]:
-        """Return the nodes that take no pods."""
-        return {one["metadata"]["name"] for one in self.api.items(NODES) if one["spec"].get("unschedulable")}
-
 
 class Admission(NamedTuple):
     """What tells one admission of a gang from another: its Workload as it was changed last, and since when it is let

@@ -70,7 +70,7 @@ def test_a_disk_is_free_again_before_kueue_gives_up_who_waits_for_it(
             assert seconds == DAY
 
 
-def test_both_are_there() -> None:
+def test_some_jobs_have_a_disk_of_their_own_and_others_a_folder() -> None:
     found = {
         scratch(made(load(name), "jax", team, 8)) for name, team in (("ml50", "vision"), ("gpu-serving", "speech"))
     }

@@ -11,9 +11,8 @@ from generator.live.times import moment
 
 OF_ARGO = " argo=true"
 """Stands in lines that the executor prints beside the step's own (argo-workflows v4.0: `util/logs`)."""
-
-
 BEGIN = datetime.fromtimestamp(0, UTC)
+"""Before all lines."""
 
 
 class Printed(Struct, frozen=True):
