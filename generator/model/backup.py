@@ -1,6 +1,6 @@
 """The section `backups` of the cluster file, and what else is backed up where it is declared."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta, field
 
@@ -77,6 +77,34 @@ class Drill(WholeDrill, frozen=True, kw_only=True):
     bytes: Quantity = field(default_factory=lambda: Quantity.of(10 * 2**30, binary=True))
 
 
+class Scheduled(Section, frozen=True, kw_only=True):
+    """What is made on a schedule (UTC) and tried by drills. Its fields are those of who says what it is made of."""
+
+    if TYPE_CHECKING:
+        schedule: Cron
+        drill: WholeDrill
+
+    @property
+    def gap(self) -> int:
+        """The longest interval of the schedule, in seconds."""
+        return parse(self.schedule).longest_gap
+
+    @property
+    def too_old(self) -> int:
+        """From what age on the newest good one is too old, in seconds: two of the schedule's longest intervals."""
+        return 2 * self.gap
+
+    @property
+    def drill_schedule(self) -> Cron:
+        """When the newest one is tried."""
+        return self.drill.starts(self.schedule)
+
+    @property
+    def drill_too_old(self) -> int:
+        """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
+        return self.drill.too_old(self.schedule)
+
+
 class Compare(Section, frozen=True, kw_only=True):
     """Have another program than the one that copied compare source and target after each run: names and sizes of all
     objects, and the content of `percent` of a hundred, drawn by lot, which it reads whole on both sides.
@@ -86,7 +114,7 @@ class Compare(Section, frozen=True, kw_only=True):
     percent: Annotated[int, Meta(ge=1, le=100)] = 100
 
 
-class Backup(Section, frozen=True, kw_only=True):
+class Backup(Scheduled, frozen=True, kw_only=True):
     """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
     `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
     deleted in the source stays in the target: where changes are `new-keys` it grows until it is full, where they are
@@ -105,21 +133,6 @@ class Backup(Section, frozen=True, kw_only=True):
     compare: Compare | None = None
     drill: Drill = field(default_factory=Drill)
     suspended: bool = False
-
-    @property
-    def too_old(self) -> int:
-        """From what age on the newest good copy is too old, in seconds: two of the schedule's longest intervals."""
-        return 2 * parse(self.schedule).longest_gap
-
-    @property
-    def drill_schedule(self) -> Cron:
-        """When the backup is tried."""
-        return self.drill.starts(self.schedule)
-
-    @property
-    def drill_too_old(self) -> int:
-        """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
-        return self.drill.too_old(self.schedule)
 
 
 class EtcdBackup(Section, frozen=True, kw_only=True):
@@ -154,7 +167,7 @@ class EtcdBackup(Section, frozen=True, kw_only=True):
         return 2 * 86400 * DRILL_DAYS
 
 
-class ZabbixBackup(Section, frozen=True, kw_only=True):
+class ZabbixBackup(Scheduled, frozen=True, kw_only=True):
     """Dumps of Zabbix's database to a bucket, on a schedule (UTC), each read back and counted. A dump holds
     the tokens that Zabbix has, in plain. Without `history` hosts, alerts and settings are dumped, and no values. The
     newest is tried by `drill`.
@@ -172,21 +185,6 @@ class ZabbixBackup(Section, frozen=True, kw_only=True):
         """What it is called among backups."""
         return ZABBIX
 
-    @property
-    def too_old(self) -> int:
-        """From what age on the newest good dump is too old, in seconds: two of the schedule's longest intervals."""
-        return 2 * parse(self.schedule).longest_gap
-
-    @property
-    def drill_schedule(self) -> Cron:
-        """When the newest dump is tried."""
-        return self.drill.starts(self.schedule)
-
-    @property
-    def drill_too_old(self) -> int:
-        """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
-        return self.drill.too_old(self.schedule)
-
 
 class VolumeSource(Section, frozen=True, kw_only=True):
     """A volume: the claim `claim` in the namespace of a `team`, and the storage class that the claim names."""
@@ -196,7 +194,7 @@ class VolumeSource(Section, frozen=True, kw_only=True):
     storage_class: Name
 
 
-class VolumeBackup(Section, frozen=True, kw_only=True):
+class VolumeBackup(Scheduled, frozen=True, kw_only=True):
     """Back up the files of a volume of a team on a schedule (UTC), from a snapshot, encrypted and only what changed.
     `size` is how much the volume may hold and `daily_change` how much of it changes a day. What is backed up is read
     as `user` (its uid and gid), or as root where `privileged` says so: only then owners are kept that differ. A new
@@ -229,26 +227,6 @@ class VolumeBackup(Section, frozen=True, kw_only=True):
     def room(self, longer: int = 0) -> int:
         """How many bytes it needs at most where it goes to, which keeps what was deleted for so many days longer."""
         return self.size.value + (self.kept_changes + longer) * self.daily_change.value
-
-    @property
-    def gap(self) -> int:
-        """The longest interval of the schedule, in seconds."""
-        return parse(self.schedule).longest_gap
-
-    @property
-    def too_old(self) -> int:
-        """From what age on the newest good backup is too old, in seconds: two of the schedule's longest intervals."""
-        return 2 * self.gap
-
-    @property
-    def drill_schedule(self) -> Cron:
-        """When the backup is tried."""
-        return self.drill.starts(self.schedule)
-
-    @property
-    def drill_too_old(self) -> int:
-        """From what age on the newest good drill is too old, in seconds: two of its schedule's longest intervals."""
-        return self.drill.too_old(self.schedule)
 
 
 Tried: TypeAlias = Backup | VolumeBackup | ZabbixBackup
