@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from msgspec import structs
 from reference import load
+from volumebackups import NIGHTLY as HOME
 
 from generator.cli.restore_volume import asked_for, restore
 from generator.components.volsync.restoring import comparison_name
 from generator.day2.volume_restore import JOBS, begin, compare, compared
 from generator.errors import UsageError
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
 
 if TYPE_CHECKING:
     from generator.day2.volume_restore import VolumeRestore
@@ -21,15 +20,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 ML50 = load("ml50")
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-HOME = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 0 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
+
 RESTORED = "/api/v1/namespaces/vision/persistentvolumeclaims/home-restored-20260601"
 BROUGHT = {"lastManualSync": "2026-06-01T12:00:00Z", "latestMoverStatus": {"result": "Successful", "logs": ""}}
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from msgspec import structs
 from reference import without_operations
+from volumebackups import NIGHTLY
 
 from generator.components.common import POOL
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
 from generator.components.kube_prometheus_stack.boards import boards, shown
 from generator.components.reports.metrics import FAILED, SUCCEEDED
 from generator.components.workflows import backup, drill
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
+from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
-from generator.model.quantity import Quantity
 
 
 def seen(cluster: Cluster) -> Cluster:
@@ -43,15 +43,7 @@ def test_a_dashboard_is_there_with_what_it_shows(ml50: Cluster) -> None:
 
 
 def test_volumes_that_nobody_backs_up_for_now_are_not_shown(ml50: Cluster) -> None:
-    nightly = VolumeBackup(
-        name="home",
-        source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-        target=CopyTarget(bucket="volumes"),
-        schedule="0 0 * * *",
-        size=Quantity.parse("2Ti"),
-        daily_change=Quantity.parse("50Gi"),
-        user=1000,
-    )
+    nightly = structs.replace(NIGHTLY, name="home")
 
     def names(*backups: VolumeBackup) -> set[str]:
         return set(shown(structs.replace(seen(ml50), volume_backups=backups)))

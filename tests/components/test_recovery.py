@@ -10,26 +10,18 @@ import pytest
 from msgspec import structs
 from recoverypage import Step, listed, page, steps
 from reference import load
+from volumebackups import HOME
 
 from generator.cli import cli as gen
 from generator.components import compose
 from generator.components.kubeadm.recovery import recovery_files
 from generator.components.kubeadm.steps import steps as installation
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
+from generator.model.backup import CopyTarget, VolumeBackup
 from generator.model.cluster import Cluster
-from generator.model.quantity import Quantity
 from generator.model.secret_store import Escrow
 from generator.model.storage import Encryption
 
-VOLUME = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="backups"),
-    schedule="0 21 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
+VOLUME = structs.replace(HOME, target=CopyTarget(bucket="backups"))
 CLUSTERS = ("ml50", "a30-bench", "gpu-serving")
 
 

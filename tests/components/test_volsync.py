@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 from reference import load
 from validation.schemas import refused
+from volumebackups import HOME as BACKUP
 
 from generator.components import compose
 from generator.components.component import Component, Manifest
@@ -17,20 +18,10 @@ from generator.components.static import read_text
 from generator.components.volsync.drills import workflow_template as drill_template
 from generator.components.volsync.sources import source
 from generator.components.workflows.drill import GOOD, NEWEST, workflow_template
-from generator.model.backup import CopyTarget, Drill, VolumeBackup, VolumeSource
+from generator.model.backup import Drill, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
-from generator.model.quantity import Quantity
 from generator.model.storage import Bucket
 
-BACKUP = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 21 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
 OTHER = structs.replace(
     BACKUP,
     name="language-models",

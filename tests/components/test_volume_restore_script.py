@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_volsync import BACKUP, OTHER, backed_up, of_kind
+from test_volsync import OTHER, backed_up, of_kind
 from validation.schemas import refused
+from volumebackups import HOME as BACKUP
 
 from generator.components import compose
 from generator.components.volsync.names import RESTORE

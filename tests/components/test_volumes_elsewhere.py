@@ -6,8 +6,9 @@ import pytest
 from msgspec import structs
 from reference import load
 from test_elsewhere import CA, URL
-from test_volsync import BACKUP, of_kind
+from test_volsync import of_kind
 from validation.schemas import refused
+from volumebackups import HOME as BACKUP
 
 from generator.components import compose
 from generator.components.component import Component, Manifest

@@ -14,6 +14,7 @@ from uuid import UUID
 import pytest
 from msgspec import structs
 from reference import with_hardware, without_backups
+from volumebackups import HOME as VOLUME
 
 from generator.components.static import read_text
 from generator.components.zabbix.export import identity
@@ -22,23 +23,11 @@ from generator.components.zabbix.network import policies
 from generator.components.zabbix.settings import document, escalation, overview, prefixes
 from generator.components.zabbix.templates import templates
 from generator.components.zabbix.templates.storage import minio
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
-from generator.model.quantity import Quantity
 
 SCRIPT = read_text("zabbix/configure.py.txt")
 GPU_SCRIPT = read_text("zabbix/gpu.sh")
 INFINIBAND_SCRIPT = read_text("zabbix/infiniband.sh")
-
-VOLUME = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 21 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
 
 
 def exported(files: dict[str, str]) -> dict[str, dict[str, Any]]:

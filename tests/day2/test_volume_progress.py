@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from reference import load
+from volumebackups import NIGHTLY as HOME
 
 from generator.cli.restore_volume import restore
 from generator.components.volsync.restoring import comparison_name
@@ -12,23 +13,13 @@ from generator.day2 import volume_progress
 from generator.day2.volume_progress import Standing, comparing, filling, waited
 from generator.day2.volume_restore import asked
 from generator.live.api import AwayError
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
 
 if TYPE_CHECKING:
     from generator.live.running import RunningCluster
 
 Object = dict[str, Any]
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-HOME = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 0 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
+
 ONE = asked(HOME, NOW, at=None, into="again")
 DESTINATION = "/apis/volsync.backube/v1alpha1/namespaces/vision/replicationdestinations/again"
 CLAIM = "/api/v1/namespaces/vision/persistentvolumeclaims/again"

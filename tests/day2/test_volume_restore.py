@@ -5,26 +5,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from reference import load
+from volumebackups import NIGHTLY as HOME
 
 from generator.cli.restore_volume import asked_for
 from generator.day2.volume_restore import asked, filled
 from generator.errors import UsageError
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
 
 if TYPE_CHECKING:
     from generator.live.running import RunningCluster
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-HOME = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 0 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
 
 
 def test_the_newest_backup_into_a_claim_with_the_date_unless_said_otherwise() -> None:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import volumebackups
 from msgspec import structs
 from reference import load
 
@@ -11,20 +12,11 @@ from generator.components.volsync.drills import workflow_template
 from generator.components.workflows.scheduled import DRILL, label
 from generator.live.status.last_backups import LastBackup
 from generator.live.status.last_volumes import last_volumes
-from generator.model.backup import CopyTarget, Drill, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
+from generator.model.backup import Drill, VolumeBackup
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 REMEDY = "bring back what is lost while the backups before it are kept"
-NIGHTLY = VolumeBackup(
-    name="home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 0 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
+NIGHTLY = structs.replace(volumebackups.NIGHTLY, name="home")
 
 
 def ago(hours: float) -> str:

@@ -13,7 +13,7 @@ from documented import as_administrator, blocks
 from onenode.site import run_of
 from onenode.volume_site import ACCOUNTS, BOTH, SHARED, Site, serving_volumes
 from volsyncsite import sources_of
-from volumesite import HOME
+from volumebackups import HOME
 
 from generator.components import compose
 from generator.components.volsync.names import NAMESPACE

@@ -17,6 +17,7 @@ from reference import load
 from volsyncsite import install, sources_of, space
 from volsyncsite import manager as command
 from volsyncsite import secret as held_secret
+from volumebackups import HOME
 
 from generator.components import compose
 from generator.components.tenants.rbac import MEMBER, roles
@@ -27,8 +28,7 @@ from generator.errors import UsageError
 from generator.live.api import of_kubeconfig
 from generator.live.running import RunningCluster
 from generator.live.status.last_volumes import last_volumes
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
+from generator.model.backup import VolumeBackup, VolumeSource
 from generator.model.storage import Bucket
 from generator.process import background
 
@@ -39,15 +39,7 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
 Object = dict[str, Any]
-BACKUP = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="shared-fast"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 21 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
+BACKUP = structs.replace(HOME, source=structs.replace(HOME.source, storage_class="shared-fast"))
 ROOT = structs.replace(
     BACKUP,
     name="language-models",

@@ -5,24 +5,15 @@ from typing import Any
 
 import promtool
 import pytest
+import volumebackups
 from msgspec import structs
 
 from generator.components.kube_prometheus_stack.alerts import volume_backups_missed
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
 from generator.model.cluster import Cluster
-from generator.model.quantity import Quantity
 
 pytestmark = pytest.mark.real
 
-NIGHTLY = VolumeBackup(
-    name="home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 0 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
+NIGHTLY = structs.replace(volumebackups.NIGHTLY, name="home")
 SEVERITIES = {
     "VolumeBackupTooOld": "critical",
     "VolumeBackupNeverWorked": "critical",

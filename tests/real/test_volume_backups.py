@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from minioserver import archive_over, asked
-from volumesite import HOME, LOCKED, MODELS, Site, fill, good, script, serving, sums
+from volumebackups import HOME
+from volumesite import LOCKED, MODELS, Site, fill, good, script, serving, sums
 
 from generator.live.status.last_volumes import EMPTY
 from generator.model.backup import VolumeBackup

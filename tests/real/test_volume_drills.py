@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
-from volumesite import HOME, Site, fill, good, serving
+from volumebackups import HOME
+from volumesite import Site, fill, good, serving
 
 from generator.components.static import read_text
 from generator.model.backup import VolumeBackup

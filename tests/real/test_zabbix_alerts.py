@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from zabbixsite import DEFAULT_PASSWORD, Site, site_in
+from zabbixtold import VOLUME
 
 from generator.components.reports.metrics import FAILED, SUCCEEDED
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates import templates
 from generator.components.zabbix.templates.kubernetes import backup, drills, gpu_care
 from generator.components.zabbix.templates.volumes import metrics, volume_backup
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
 
 pytestmark = pytest.mark.real
 
@@ -43,15 +42,6 @@ KEPT = (
 )  # fmt: skip
 PROXY_SEEN = "zabbix[proxy,{$PROXY},lastaccess]"
 AGE = 3600
-VOLUME = VolumeBackup(
-    name="home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 * * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
 DAY = 86400
 
 

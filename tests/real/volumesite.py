@@ -16,26 +16,17 @@ from pathlib import Path
 from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 from msgspec import structs
 from reference import load
+from volumebackups import HOME
 
 from generator.components.minio.settings import settings
 from generator.components.minio.volume_keys import user
 from generator.components.static import read_text
 from generator.components.volsync.sources import source
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
+from generator.model.backup import CopyTarget, VolumeBackup
 from generator.model.storage import Bucket, Lock, Objects
 from tools import program
 
 FILES = 200
-HOME = VolumeBackup(
-    name="vision-home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 21 * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
 MODELS = structs.replace(HOME, name="language-models", source=structs.replace(HOME.source, team="language"))
 LOCKED = structs.replace(HOME, name="locked-home", target=CopyTarget(bucket="locked"))
 BACKUPS = (HOME, MODELS, LOCKED)

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from exporteroutputs import exporters, uuid
+from msgspec import structs
 from reference import load
+from volumebackups import HOME
 
 from generator.components.gpu_care.names import LOOKED
 from generator.components.reports.metrics import FAILED, SUCCEEDED
@@ -24,8 +26,6 @@ from generator.components.static import read_text
 from generator.components.workflows import backup, drill
 from generator.components.zabbix.templates.kubernetes import without
 from generator.components.zabbix.templates.queues import UNPLACED
-from generator.model.backup import CopyTarget, VolumeBackup, VolumeSource
-from generator.model.quantity import Quantity
 
 BEGAN = time.time() - 10 * 24 * 3600
 """When counters began, in seconds since 1970."""
@@ -39,15 +39,7 @@ WORDS["mlx5_1/1"] = {"port_rcv_data": 50000, "port_xmit_data": 20000}
 """What ports count in a second: data in words of 4 bytes. The second has no counter of waits."""
 BACKUP, DRILL, LOOK, BAD = 1_700_001_000, 1_700_002_000, 1_700_003_000, 1_700_004_000
 """When the newest of each was, in seconds since 1970."""
-VOLUME = VolumeBackup(
-    name="home",
-    source=VolumeSource(team="vision", claim="home", storage_class="rbd-nvme"),
-    target=CopyTarget(bucket="volumes"),
-    schedule="0 * * * *",
-    size=Quantity.parse("2Ti"),
-    daily_change=Quantity.parse("50Gi"),
-    user=1000,
-)
+VOLUME = structs.replace(HOME, name="home", schedule="0 * * * *")
 
 
 def counted(rate: float) -> float:

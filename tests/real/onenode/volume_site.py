@@ -18,7 +18,8 @@ from minioserver import ROOT_PASSWORD, ROOT_USER, Server
 from msgspec import structs
 from reference import ROOT, load
 from volsyncsite import MOVER, install, manager, secret, space
-from volumesite import BACKUPS, HOME, serving, sums
+from volumebackups import HOME
+from volumesite import BACKUPS, serving, sums
 from volumesite import Site as Movers
 
 from generator.components import compose
