@@ -109,7 +109,8 @@ def test_a_strange_file_survives_a_merge_under_way(world: World) -> None:
     assert refused(world) == [("overlays/toy/app/notes.txt", "uncommitted")]
 
 
-def test_markers_that_a_stash_left_are_stale(world: World) -> None:
+def stashed(world: World) -> None:
+    """Bring a stash back beside another change of the same file: Git leaves its markers in it."""
     world.nodes("a", "m", "n", "t")
     world.render()
     world.git("stash", "-q")
@@ -118,19 +119,16 @@ def test_markers_that_a_stash_left_are_stale(world: World) -> None:
     world.commit("o")
     world.git("stash", "pop", check=False)
     assert "<<<<<<<" in world.text(NODES)
+
+
+def test_markers_that_a_stash_left_are_stale(world: World) -> None:
+    stashed(world)
     world.nodes("a", "m", "n", "o", "t")
     assert not world.render().edits
 
 
 def test_an_edit_beside_markers_that_a_stash_left_is_found(world: World) -> None:
-    world.nodes("a", "m", "n", "t")
-    world.render()
-    world.git("stash", "-q")
-    world.nodes("a", "m", "o", "t")
-    world.render()
-    world.commit("o")
-    world.git("stash", "pop", check=False)
-    assert "<<<<<<<" in world.text(NODES)
+    stashed(world)
     world.edit(NODES, "first: a", "first: z")
     world.nodes("a", "m", "n", "o", "t")
     (edit,) = world.render().edits
@@ -149,13 +147,7 @@ def test_an_edit_beside_markers_that_a_stash_left_is_found(world: World) -> None
     ],
 )
 def test_an_edit_within_markers_that_a_stash_left_is_found(world: World, old: str, new: str) -> None:
-    world.nodes("a", "m", "n", "t")
-    world.render()
-    world.git("stash", "-q")
-    world.nodes("a", "m", "o", "t")
-    world.render()
-    world.commit("o")
-    world.git("stash", "pop", check=False)
+    stashed(world)
     world.edit(NODES, old, new)
     world.nodes("a", "m", "n", "o", "t")
     (edit,) = world.render().edits
