@@ -114,7 +114,8 @@ class FieldChange(Struct, frozen=True):
 class ObjectChange(Struct, frozen=True, kw_only=True):
     """One object that came, went or changed. `kind` is written as "group/Kind", core: "/Kind"; for a file that is no
     object of a server, as those of bootstrap, it is the kind that the file says, or `FILE`. `old` and `new` are the
-    whole manifests, empty where there is none. `application` holds it (before, where it moved).
+    whole manifests, empty where there is none; of a `FILE` the texts, by the node or the pool whose they are.
+    `application` holds it (before, where it moved).
     """
 
     on: "On"
@@ -128,6 +129,13 @@ class ObjectChange(Struct, frozen=True, kw_only=True):
     file: str = ""
     to: str = ""
     """The other Application of what moved, the new name of what was renamed."""
+
+    @property
+    def happened(self) -> "On":
+        """What people call it. Rules speak of a file that comes or goes as of one that said nothing: nodes stay."""
+        if self.kind != FILE or (self.old and self.new):
+            return self.on
+        return "added" if self.new else "removed"
 
 
 On: TypeAlias = Literal["added", "removed", "changed", "moved", "renamed"]

@@ -101,7 +101,7 @@ def _applications(found: Report) -> list[str]:
 
 
 def _verb(found: Report) -> str:
-    ways = {each.change.on for one in found.clusters for each in one.judged}
+    ways = {each.change.happened for one in found.clusters for each in one.judged}
     return {"added": "add to", "removed": "remove from"}.get(next(iter(ways)), "change") if len(ways) == 1 else "change"
 
 

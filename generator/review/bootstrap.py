@@ -1,7 +1,7 @@
 """What differs in the files that people bring to nodes: no Application holds them, and nothing syncs them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -32,6 +32,10 @@ class _Place(Struct, frozen=True):
     @property
     def steps(self) -> Steps:
         return tuple(self.pattern.split("/"))
+
+    @property
+    def owner(self) -> str:
+        return self.node or self.pool
 
 
 def bootstrap_changes(old: Standing, new: Standing) -> list[ObjectChange]:
@@ -108,8 +112,7 @@ def _changes(old: Standing, new: Standing, path: str, place: _Place) -> Iterator
     """
     before, after = (_documents(one, path, place) for one in (old, new))
     if before is None or after is None or not (before or after):
-        kind, fields = _written(old, new, path, place)
-        sides = (_declared(old), _declared(new)) if kind == SECRETS else ({}, {})
+        kind, fields, sides = _written(old, new, path, place)
         if found := tuple(fields):
             yield _change("changed", kind, path, found, sides)
         return
@@ -119,14 +122,18 @@ def _changes(old: Standing, new: Standing, path: str, place: _Place) -> Iterator
             yield _change("changed", kind, f"{path}:{which}" if which else path, found, (one, other))
 
 
-def _written(old: Standing, new: Standing, path: str, place: _Place) -> tuple[str, Iterator[FieldChange]]:
-    """Return how a file that says no kind is called, and what differs in it."""
+def _written(
+    old: Standing, new: Standing, path: str, place: _Place
+) -> tuple[str, Iterator[FieldChange], tuple[dict[str, Any], dict[str, Any]]]:
+    """Return how a file that says no kind is called, what differs in it, and what it says on both sides."""
     if path == LABELS:
-        return NODE_LABELS, _labels(old, new)
+        return NODE_LABELS, _labels(old, new), ({}, {})
     if path == DECLARED:
-        return SECRETS, field_changes(_declared(old), _declared(new))
-    before, after = (one.text(f"{one.bootstrap}/{path}") for one in (old, new))
-    return FILE, _lines(before, after, place.steps)
+        before, after = _declared(old), _declared(new)
+        return SECRETS, field_changes(before, after), (before, after)
+    was, now = (one.text(f"{one.bootstrap}/{path}") for one in (old, new))
+    before, after = ({place.owner or path: text} if text is not None else {} for text in (was, now))
+    return FILE, _lines(was, now, place.steps), (before, after)
 
 
 def _change(
@@ -215,12 +222,30 @@ def _meant(text: str | None) -> list[str]:
 
 
 def _together(found: Iterable[tuple[_Place, ObjectChange]]) -> Iterator[ObjectChange]:
-    """Yield what differs alike in files of several nodes, or pools, once: `kubeadm/join-*.yaml:gpu-[01-15]`."""
+    """Yield what differs alike in files of several nodes, or pools, once: `kubeadm/join-*.yaml:gpu-[01-15]`. Those of
+    pools that go differ alike, whatever they said.
+    """
     groups: dict[str, list[tuple[_Place, ObjectChange]]] = {}
     for place, change in found:
-        groups.setdefault(repr((place.pattern, change.kind, change.on, change.fields)), []).append((place, change))
+        differing = () if place.pool and change.happened == "removed" else change.fields
+        groups.setdefault(repr((place.pattern, change.kind, change.happened, differing)), []).append((place, change))
     for group in groups.values():
-        place, change = group[0]
-        owners = node_set(one.node or one.pool for one, _ in group)
-        name = f"{place.pattern}:{_unbroken(owners)}" if len(group) > 1 else change.name
-        yield structs.replace(change, name=name, file=f"{BOOTSTRAP}/{change.name}")
+        yield _as_one([place for place, _ in group], [change for _, change in group])
+
+
+def _as_one(places: Sequence[_Place], changes: Sequence[ObjectChange]) -> ObjectChange:
+    """Return changes of one file of several nodes, or pools, as one, with all that each of them said."""
+    first = changes[0]
+    owners = node_set(place.owner for place in places)
+    file = f"{BOOTSTRAP}/{first.name}"
+    name = f"{places[0].pattern}:{_unbroken(owners)}" if len(changes) > 1 else first.name
+    if first.kind != FILE:
+        return structs.replace(first, name=name, file=file)
+    return structs.replace(
+        first,
+        name=name,
+        file=file,
+        fields=tuple(dict.fromkeys(field for change in changes for field in change.fields)),
+        old={owner: text for change in changes for owner, text in change.old.items()},
+        new={owner: text for change in changes for owner, text in change.new.items()},
+    )

@@ -40,15 +40,29 @@ class JudgedChange(Struct, frozen=True):
         return self.meanings[0].effect
 
 
-def judge(changes: Iterable[ObjectChange], rules: Sequence[ChangeRule], beside: Beside = NOTHING) -> list[JudgedChange]:
-    """Return each change with what it means, the loudest first, then in their order."""
-    opening = [rule for rule in rules if isinstance(rule, OpeningRule)]
-    felt = [rule for rule in rules if not isinstance(rule, OpeningRule)]
+CLUSTER = "<cluster>"
+"""Stands in the words of rules for the cluster that they are said of."""
+
+
+def judge(
+    changes: Iterable[ObjectChange], rules: Sequence[ChangeRule], beside: Beside = NOTHING, cluster: str = CLUSTER
+) -> list[JudgedChange]:
+    """Return each change with what it means on a cluster, the loudest first, then in their order."""
+    said = [_said_on(rule, cluster) for rule in rules]
+    opening = [rule for rule in said if isinstance(rule, OpeningRule)]
+    felt = [rule for rule in said if not isinstance(rule, OpeningRule)]
     found = [
         JudgedChange(change, _meanings(change, felt, beside), tuple(_opened(change, opening, beside)))
         for change in changes
     ]
     return sorted(found, key=lambda one: -one.effect.loudness)
+
+
+def _said_on(rule: ChangeRule, cluster: str) -> ChangeRule:
+    if CLUSTER not in f"{rule.reason}{rule.instead}":
+        return rule
+    reason, instead = (text.replace(CLUSTER, cluster) for text in (rule.reason, rule.instead))
+    return structs.replace(rule, reason=reason, instead=instead)
 
 
 def _opened(change: ObjectChange, rules: Sequence[OpeningRule], beside: Beside) -> Iterator[Opening]:

@@ -234,7 +234,7 @@ def _blocks(one: ClusterReport, its: list[Row]) -> Iterator[_Block]:
 
 def _row(row: Row) -> str:
     more = f", {code(row.more)}" if row.more else ""
-    lines = [f"- **{row.felt.word}** {code(row.title)} {row.first.change.on}{more}"]
+    lines = [f"- **{row.felt.word}** {code(row.title)} {row.first.change.happened}{more}"]
     found = [(meaning, *each) for meaning in row.first.meanings for each in row.fields(meaning)]
     for _, whose, field in found[:FIELDS]:
         old, new = both(whose.change, field)

@@ -50,7 +50,7 @@ class Opened(NamedTuple):
         groups: dict[tuple[int, str, tuple[str, ...]], list[JudgedChange]] = {}
         for number, (judged, gains) in enumerate(self.by):
             alone = number if self.rule.stops else -1
-            groups.setdefault((alone, judged.change.on, gains), []).append(judged)
+            groups.setdefault((alone, judged.change.happened, gains), []).append(judged)
         return [(_titles(several), gains) for (_, _, gains), several in groups.items()]
 
 
@@ -79,7 +79,7 @@ def title(each: JudgedChange) -> str:
 
 
 def _titles(several: list[JudgedChange]) -> str:
-    return one_line(f"{listed([shown(each) for each in several])} {several[0].change.on}")
+    return one_line(f"{listed([shown(each) for each in several])} {several[0].change.happened}")
 
 
 def brief_lines(found: Iterable[ClusterReport]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import VENDORED, chart_changes
 from generator.review.compare import ClusterChanges, whole
 from generator.review.component_versions import version_changes
-from generator.review.judging import judge
+from generator.review.judging import CLUSTER, judge
 from generator.review.report import ClusterReport, rules
 from generator.review.standing import BOOTSTRAP, Standing
 
@@ -50,7 +50,7 @@ def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
             mine = [change for change in mine if shared_folder(change.path) in used]
         elif name not in clusters and old.below(f"clusters/{name}/argocd"):
             gone = whole(old, new, name)
-            reports.append(ClusterReport(gone, tuple(judge(gone.changes, every))))
+            reports.append(ClusterReport(gone, tuple(judge(gone.changes, every, cluster=name))))
             continue
         before, after = ([*_objects(mine, which)] for which in (lambda one: one.old, lambda one: one.new))
         both = (Standing(old, name), Standing(new, name))
@@ -59,7 +59,8 @@ def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
         applications = {one.name for one in (*before, *after) if one.kind == "Application"}
         built = frozenset(each for each in applications if _is_told(root, name, each, mine))
         known = Beside(_namespaces(before), _namespaces(after), built)
-        reports.append(ClusterReport(told, tuple(judge(told.changes, every, known))))
+        on = CLUSTER if name == SHARED else name
+        reports.append(ClusterReport(told, tuple(judge(told.changes, every, known, on))))
     return [one for one in reports if one.judged]
 
 

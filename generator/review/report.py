@@ -86,7 +86,7 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
     changes = [change for one in compared for change in one.changes]
     every = (*rules(), *transition_rules(definitions(sides.old, sides.new, changes)))
     clusters = tuple(
-        ClusterReport(one, tuple(judge(one.changes, every, one.beside)), room_on(sides, one.cluster))
+        ClusterReport(one, tuple(judge(one.changes, every, one.beside, one.cluster)), room_on(sides, one.cluster))
         for one in compared
     )
     reach = Reach(sides.new)
@@ -223,7 +223,7 @@ def _change_data(one: ClusterReport, judged: JudgedChange) -> dict[str, Any]:
     change = judged.change
     return {
         "effect": judged.effect,
-        "on": change.on,
+        "on": change.happened,
         "kind": change.kind,
         "namespace": change.namespace,
         "name": change.name,

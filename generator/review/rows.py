@@ -97,7 +97,7 @@ class Row(Struct, frozen=True, kw_only=True):
     @property
     def done(self) -> str:
         """What happened to them: `changed, because ConfigMap zabbix/settings changed`."""
-        return f"{self.first.change.on}{', ' * bool(self.more)}{self.more}"
+        return f"{self.first.change.happened}{', ' * bool(self.more)}{self.more}"
 
     def fields(self, meaning: Meaning) -> Iterator[tuple[JudgedChange, FieldChange]]:
         """Yield the fields that a meaning is about, each with its object, those of the cause in place of checksums."""

@@ -121,7 +121,7 @@ def _gone(path: str, cluster: Cluster, loaded: Sequence[Loaded]) -> Iterator[Fin
     to = max(alike, key=lambda name: alike[name], default="")
     on, name = ("renamed", to) if 2 * alike.get(to, 0) > len(nodes) else ("removed", "")
     change = cluster_change(on, cluster.name, {"nodes": sorted(nodes)}, name)
-    judged = judge([change], rules())
+    judged = judge([change], rules(), cluster=cluster.name)
     for row in rows(ClusterReport(ClusterChanges(cluster=cluster.name, changes=(change,)), tuple(judged))):
         for meaning in row.first.meanings:
             if _counts(change, meaning):

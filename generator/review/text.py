@@ -113,7 +113,7 @@ def _opens(found: list[Opened], paint: Paint) -> Iterator[str]:
 
 def objects(one: ClusterReport) -> str:
     """Return how many objects came, went and changed: `2 added, 1 changed`."""
-    found = [each.change.on for each in one.judged]
+    found = [each.change.happened for each in one.judged]
     words = ", ".join(f"{found.count(on)} {on}" for on in dict.fromkeys(found))
     return words or ("what differs cannot be built" if one.found.findings else "nothing that is applied differs")
 

@@ -90,6 +90,17 @@ def test_the_same_file_of_two_pools_is_one_change() -> None:
     ]
 
 
+def test_a_file_that_goes_from_several_pools_is_one_change_and_is_called_so() -> None:
+    nodes = {LABELS: "label a-1 gen.internal/pool=a\nlabel b-1 gen.internal/pool=b\n"}
+    old = {**nodes, "node/pools/a/etc/x.conf": "one\nboth\n", "node/pools/b/etc/x.conf": "both\ntwo\n"}
+    (change,) = changes(old, nodes)
+    assert (change.on, change.happened, change.name) == ("changed", "removed", "node/pools/*/etc/x.conf:a,b")
+    assert [field.old for field in change.fields] == ["one", "both", "two"]
+    assert (change.old, change.new) == ({"a": "one\nboth\n", "b": "both\ntwo\n"}, {})
+    assert [one.happened for one in changes(nodes, old)] == ["added", "added"]
+    assert [one.happened for one in changes(nodes, {**nodes, LABELS: f"{nodes[LABELS]}label a-1 x=y\n"})] == ["changed"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fields"),
     [

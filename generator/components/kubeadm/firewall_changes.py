@@ -4,10 +4,14 @@ from generator.components.rule_files import read_rules
 from generator.model.change import FieldChange, ObjectChange
 
 
+def leaves(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether the whole file goes: nodes keep theirs."""
+    return not change.new
+
+
 def closes(change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether a rule goes that let somebody in. A file that leaves whole closes nothing: nodes keep theirs."""
-    leaves = any("policy drop" in str(line.old) for line in change.fields)
-    return not leaves and " accept" in str(field.old) and " accept" not in str(field.new)
+    """Tell whether a rule goes that let somebody in, and others stay."""
+    return not leaves(change, field) and " accept" in str(field.old) and " accept" not in str(field.new)
 
 
-RULES = read_rules("kubeadm/firewall_changes.yaml", closes)
+RULES = read_rules("kubeadm/firewall_changes.yaml", closes, leaves)

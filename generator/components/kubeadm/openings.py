@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from generator.components.kubeadm.changes import KUBELET
+from generator.components.kubeadm.firewall_openings import reaches_more
 from generator.components.kubeadm.init import ADMISSION_FILE
 from generator.components.rule_files import read_rules
 from generator.model.change import Beside, ObjectChange
@@ -78,4 +79,4 @@ def _configurations(manifest: Mapping[str, Any]) -> Iterator[Any]:
     return (one.get("configuration") for one in plugins)
 
 
-RULES = read_rules("kubeadm/openings.yaml", takes_more, lets_in)
+RULES = read_rules("kubeadm/openings.yaml", takes_more, lets_in, reaches_more)

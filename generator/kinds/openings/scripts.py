@@ -36,7 +36,7 @@ def _scripts(change: ObjectChange) -> Iterator[str]:
 
 
 def _of_nodes(change: ObjectChange) -> Iterator[str]:
-    for field in change.fields:
+    for field in change.fields if change.new else ():
         if str(field.path[-1]).endswith(_ENDINGS):
             yield from (f"- {field.old}" for _ in range(field.old is not ABSENT))
             yield from (f"+ {field.new}" for _ in range(field.new is not ABSENT))
