@@ -60,6 +60,6 @@ LEAVING = (
         instead="`kubectl delete` it, if it is to go",
         link=DELETION,
         beside=stays_behind,
-        settles=1,
+        settles=2,
     ),
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
+from generator.kinds.leaving import is_taken_along, stays_behind
 from generator.model.change import ABSENT, NOTHING, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import unprotected
 from generator.model.opening import OpeningRule
@@ -66,8 +67,13 @@ def _said_on(rule: ChangeRule, cluster: str) -> ChangeRule:
 
 
 def _opened(change: ObjectChange, rules: Sequence[OpeningRule], beside: Beside) -> Iterator[Opening]:
+    whole = FieldChange((), change.old, ABSENT)
+    if change.on == "removed" and stays_behind(change, whole, beside):
+        return
+    taken = change.on == "removed" and is_taken_along(change, whole, beside)
+    meant = structs.replace(change, old=unprotected(change.old)) if taken else change
     for rule in rules:
-        gains = dict.fromkeys(rule.gains(change, beside)) if rule.speaks_of(change) else ()
+        gains = dict.fromkeys(rule.gains(meant, beside)) if rule.speaks_of(meant) else ()
         if gains:
             yield Opening(rule, tuple(HIDDEN if holds_secret(text) else text for text in gains))
 

@@ -1,6 +1,6 @@
 """What it means that a render overwrites files: told from their bytes alone, without Git and without Kustomize."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from generator.build.difference import differences
@@ -20,7 +20,7 @@ from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import VENDORED, chart_changes
 from generator.review.compare import ClusterChanges, whole
 from generator.review.component_versions import version_changes
-from generator.review.judging import CLUSTER, judge
+from generator.review.judging import judge
 from generator.review.report import ClusterReport, rules
 from generator.review.standing import BOOTSTRAP, Standing
 
@@ -40,33 +40,77 @@ def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
         return []
     old, new = (_side(root, found, which) for which in (lambda one: one.old, lambda one: one.new))
     clusters = names(root)
-    every = rules()
     reports = []
     for name in sorted({_cluster(change.path) for change in found} - {""}):
         mine = [change for change in found if _cluster(change.path) == name]
         if name == SHARED:
             folders = {shared_folder(change.path) for change in mine}
-            used = {each for each in folders if _used(each, clusters, (old, new))}
+            left = _last_holders(found)
+            used = {each for each in folders if each[0] in left or _used(each, clusters, (old, new))}
             mine = [change for change in mine if shared_folder(change.path) in used]
         elif name not in clusters and old.below(f"clusters/{name}/argocd"):
             gone = whole(old, new, name)
-            reports.append(ClusterReport(gone, tuple(judge(gone.changes, every, cluster=name))))
+            reports.append(ClusterReport(gone, tuple(judge(gone.changes, rules(), cluster=name))))
             continue
-        before, after = ([*_objects(mine, which)] for which in (lambda one: one.old, lambda one: one.new))
-        both = (Standing(old, name), Standing(new, name))
-        beside = [] if name == SHARED else [*version_changes(*both), *chart_changes(*both), *bootstrap_changes(*both)]
-        told = ClusterChanges(cluster=name, changes=(*beside, *differences(before, after)))
-        applications = {one.name for one in (*before, *after) if one.kind == "Application"}
-        built = frozenset(each for each in applications if _is_told(root, name, each, mine))
-        known = Beside(_namespaces(before), _namespaces(after), built)
-        on = CLUSTER if name == SHARED else name
-        reports.append(ClusterReport(told, tuple(judge(told.changes, every, known, on))))
+        reports.append(_shared(mine, found) if name == SHARED else _of_cluster(root, name, mine, (old, new)))
     return [one for one in reports if one.judged]
 
 
-def _namespaces(objects: Iterable[Object]) -> dict[str, list[Manifest]]:
-    """Return what is known beside an object: the namespaces that come are new, with all in them."""
-    return {"/Namespace": [one.manifest for one in objects if (one.group, one.kind) == ("", "Namespace")]}
+def _of_cluster(root: Path, name: str, mine: Sequence[Change], sides: tuple[Side, Side]) -> ClusterReport:
+    before, after = _both(mine)
+    both = [Standing(side, name) for side in sides]
+    beside = [*version_changes(*both), *chart_changes(*both), *bootstrap_changes(*both)]
+    told = ClusterChanges(cluster=name, changes=(*beside, *differences(before, after)))
+    applications = {one.name for one in (*before, *after) if one.kind == "Application"}
+    built = frozenset(each for each in applications if _is_told(root, name, each, mine))
+    standing = [*_delivered(root, name, mine)]
+    known = Beside(_known(before, standing), _known(after, standing), built)
+    return ClusterReport(told, tuple(judge(told.changes, rules(), known, name)))
+
+
+def _shared(mine: Sequence[Change], found: Sequence[Change]) -> ClusterReport:
+    """Tell what becomes of objects that several Applications hold: of those that go with the folder it is one."""
+    before, after = _both(mine, _last_holders(found))
+    roots = _both([one for one in found if _is_delivered(one.path)])
+    told = ClusterChanges(cluster=SHARED, changes=tuple(differences(before, after)))
+    known = Beside(_known(before, roots[0]), _known(after, roots[1]))
+    return ClusterReport(told, tuple(judge(told.changes, rules(), known)))
+
+
+def _last_holders(changes: Iterable[Change]) -> dict[str, str]:
+    """Return the Applications that go and were built from shared folders, by these."""
+    found: dict[str, str] = {}
+    for change in changes:
+        top, *parts = change.path.split("/")
+        if top == "overlays" and parts[2:] == ["kustomization.yaml"] and change.old and change.new is None:
+            lines = (line.removeprefix("- ../../../") for line in change.old.decode(errors="replace").splitlines())
+            found |= dict.fromkeys(lines, parts[1])
+    return found
+
+
+def _is_delivered(path: str) -> bool:
+    """Tell whether the root Application of a cluster holds what is in a file."""
+    return path.startswith("clusters/") and "/argocd/" in path
+
+
+def _known(objects: Iterable[Object], standing: Iterable[Object]) -> dict[str, list[Manifest]]:
+    """Return what is known beside an object: the namespaces that come are new, with all in them; and all that the root
+    Application holds, which tells what becomes of what an Application held.
+    """
+    found: dict[str, list[Manifest]] = {"/Namespace": []}
+    for one in (*objects, *standing):
+        if one.component == ROOT or (one.group, one.kind) == ("", "Namespace"):
+            found.setdefault(f"{one.group}/{one.kind}", []).append(one.manifest)
+    return found
+
+
+def _delivered(root: Path, cluster: str, changes: Iterable[Change]) -> Iterator[Object]:
+    """Yield what the root Application holds on both sides: Applications and projects."""
+    changed = {change.path for change in changes}
+    for file in sorted((root / f"clusters/{cluster}/argocd").rglob("*.yaml")):
+        path = file.relative_to(root).as_posix()
+        if path not in changed and file.is_file():
+            yield from (Object(one, ROOT, path) for one in _manifests(file.read_bytes()))
 
 
 def _cluster(path: str) -> str:
@@ -125,13 +169,18 @@ def _of_releases(root: Path, paths: Iterable[str]) -> Iterator[str]:
         yield from (file.relative_to(root).as_posix() for file in files if file.is_file())
 
 
-def _objects(changes: Iterable[Change], content: Callable[[Change], bytes | None]) -> Iterator[Object]:
-    for change in changes:
-        text, parts = content(change), change.path.split("/")
-        if text is None or not change.path.endswith(".yaml") or parts[2:3] == [BOOTSTRAP]:
-            continue
-        component = {"clusters": ROOT, "overlays": parts[2]}.get(parts[0], parts[1])
-        yield from (Object(one, component, change.path) for one in _manifests(text))
+def _both(changes: Sequence[Change], holders: Mapping[str, str] = {}) -> tuple[list[Object], list[Object]]:
+    """Return the objects of files on both sides; `holders` are the Applications of shared folders, as far as known."""
+    old = [one for change in changes for one in _objects(change.path, change.old, holders)]
+    return old, [one for change in changes for one in _objects(change.path, change.new, holders)]
+
+
+def _objects(path: str, text: bytes | None, holders: Mapping[str, str]) -> Iterator[Object]:
+    parts = path.split("/")
+    if text is not None and path.endswith(".yaml") and parts[2:3] != [BOOTSTRAP]:
+        of_shared = holders.get(shared_folder(path)[0], parts[1])
+        component = {"clusters": ROOT, "overlays": parts[2]}.get(parts[0], of_shared)
+        yield from (Object(one, component, path) for one in _manifests(text))
 
 
 def _manifests(text: bytes) -> Iterator[dict[str, object]]:

@@ -169,3 +169,63 @@ def test_values_of_a_chart_are_told_with_the_release_that_stands_beside_them(tmp
     (place / "upstream").mkdir()
     (place / "upstream/inputs.yaml").write_text("releases: []\n")
     assert effects(tmp_path, values) == {}, "of what is vendored the objects tell"
+
+
+def application(name: str, *finalizers: str) -> bytes:
+    """An Application of one repository."""
+    listed = ", ".join(finalizers)
+    return (
+        f"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}, namespace: argocd, "
+        f"finalizers: [{listed}]}}\nspec: {{project: web, source: {{repoURL: https://git.example.org/lab}}}}\n"
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "effect"),
+    [((), Effect.BY_HAND), (("resources-finalizer.argocd.argoproj.io",), Effect.OUTAGE)],
+)
+def test_what_an_application_leaves_behind_is_told_as_by_the_comparison(
+    tmp_path: Path, finalizers: tuple[str, ...], effect: Effect
+) -> None:
+    using(tmp_path, "base/web/v1")
+    gone = change("clusters/one/argocd/application-web.yaml", application("web", *finalizers), None)
+    assert effects(tmp_path, gone, change("overlays/one/web/web.yaml", stateful(), None)) == {"one": [effect, effect]}
+
+
+def test_what_stands_beside_a_project_that_goes_is_known(tmp_path: Path) -> None:
+    using(tmp_path, "base/web/v1")
+    project = (
+        b"apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: web, namespace: argocd}\nspec: {}\n"
+    )
+    gone = change("clusters/one/argocd/project-web.yaml", project, None)
+    assert effects(tmp_path, gone) == {"one": [Effect.NONE]}
+    (tmp_path / "clusters/one/argocd").mkdir()
+    (tmp_path / "clusters/one/argocd/application-web.yaml").write_bytes(application("web"))
+    assert effects(tmp_path, gone) == {"one": [Effect.OUTAGE]}
+
+
+def test_the_words_of_a_rule_name_the_cluster(tmp_path: Path) -> None:
+    using(tmp_path, "base/web/v1")
+    lists = [f"label cpu-1 gen.internal/pool=cpu{more}\n".encode() for more in ("", " a=b")]
+    (told,) = consequences(tmp_path, [change("clusters/one/bootstrap/nodes/labels.list", *lists)])
+    (meaning,) = told.judged[0].meanings
+    assert meaning.rule
+    assert "clusters/one/bootstrap/README.md" in meaning.rule.instead
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "effect"),
+    [((), Effect.BY_HAND), (("resources-finalizer.argocd.argoproj.io",), Effect.OUTAGE)],
+)
+def test_what_an_application_leaves_behind_of_a_shared_folder_is_told_so(
+    tmp_path: Path, finalizers: tuple[str, ...], effect: Effect
+) -> None:
+    using(tmp_path, "base/other/v1")
+    kind = b"apiVersion: argoproj.io/v1alpha1\nkind: WorkflowTemplate\n"
+    gone = (
+        change("clusters/one/argocd/application-web.yaml", application("web", *finalizers), None),
+        change("overlays/one/web/kustomization.yaml", b"resources:\n- ../../../workflows/backup\n", None),
+        change("workflows/backup/backup.yaml", kind + b"metadata: {name: backup, namespace: a}\nspec: {}\n", None),
+    )
+    assert effects(tmp_path, *gone)[SHARED] == [effect]
+    assert SHARED not in effects(tmp_path, gone[0], gone[2]), "nobody is, or was, built from it"
