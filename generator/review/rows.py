@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -245,6 +245,17 @@ def _title(changes: tuple[JudgedChange, ...]) -> str:
         return f"{kind} {names[0]} in {len(changes)} namespaces"
     where = f" in {spaces[0]}" if len(spaces) == 1 and spaces[0] else ""
     return f"{len(changes)} of {kind}{where}: {listed(names)}"
+
+
+def objects_in(found: Iterable[Row]) -> int:
+    """Return how many objects rows tell of; what only goes with others does not count."""
+    return sum(len(row.changes) for row in found)
+
+
+def titles(found: Sequence[Row], most: int = 3, said: Callable[[Row], str] = lambda row: row.title) -> str:
+    """Return what is said of the first rows, their titles, and how many objects there are more."""
+    more = objects_in(found[most:])
+    return ", ".join(map(said, found[:most])) + f" and {more} more" * bool(more)
 
 
 def listed(names: list[str], most: int = 3) -> str:

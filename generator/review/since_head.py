@@ -1,8 +1,10 @@
 """What cluster files of the working tree would do to the clusters that HEAD describes: told while they are edited."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+from msgspec import structs
 
 from generator.checks import check
 from generator.errors import UsageError
@@ -10,6 +12,7 @@ from generator.layout.files import Files
 from generator.layout.tree import Known, lay_out
 from generator.model.change import ABSENT, GONE, Effect, ObjectChange
 from generator.model.cluster import Cluster
+from generator.model.fields import dig
 from generator.model.finding import Finding, Severity
 from generator.model.finding import Path as Steps
 from generator.repository.cluster_files import Loaded
@@ -20,9 +23,10 @@ from generator.review.compare import ClusterChanges, cluster_change
 from generator.review.judging import Meaning, judge
 from generator.review.overwritten import consequences
 from generator.review.report import ClusterReport, rules
-from generator.review.rows import Row, felt, rows
+from generator.review.rows import Row, felt, listed, rows, titles
 from generator.review.values import one_line
-from generator.spec.differing import differing
+from generator.spec.differing import Difference, differing
+from generator.spec.document import Document
 
 _WORDS = {
     Effect.IMPOSSIBLE: "the running cluster refuses this",
@@ -58,12 +62,26 @@ def _changed(root: Path, one: Loaded, before: AtHead) -> Iterator[Finding]:
     paths = sorted({*sides[0], *sides[1]})
     changes = [Change(path, *pair) for path in paths if len({*(pair := [side.get(path) for side in sides])}) > 1]
     places = [*differing(before.document.value.get("spec"), one.document.value.get("spec"))]
-    for report in consequences(root, changes):
-        for row in rows(report):
-            for meaning in row.first.meanings:
-                if _counts(row.first.change, meaning):
-                    at = _place([(place.at, place.texts) for place in places], row, meaning)
-                    yield _finding(row, meaning, one.document.file, at)
+    for told in _alike(consequences(root, changes), places):
+        fitting, meaning, its = told[0][0], told[0][1], [row for _, _, row in told]
+        found = _finding(its, meaning, one.document.file, _common([place.at for place in fitting]))
+        yield structs.replace(found, message=f"{found.message}{_taken_out(fitting, before.document)}")
+
+
+def _alike(
+    reports: Iterable[ClusterReport], places: Sequence[Difference]
+) -> Iterable[list[tuple[list[Difference], Meaning, Row]]]:
+    """Return what is worth a warning, with the places that bring it: together what has the same place and meaning, and
+    happens alike.
+    """
+    found: dict[str, list[tuple[list[Difference], Meaning, Row]]] = {}
+    for row in (row for report in reports for row in rows(report)):
+        for meaning in row.first.meanings:
+            if _counts(row.first.change, meaning) and meaning.rule:
+                fitting = _fitting(places, row, meaning)
+                alike = repr((meaning.rule.code, meaning.rule.reason, felt(meaning), row.done, fitting))
+                found.setdefault(alike, []).append((fitting, meaning, row))
+    return found.values()
 
 
 def _laid(root: Path, cluster: Cluster) -> Files:
@@ -80,10 +98,10 @@ def _counts(change: ObjectChange, meaning: Meaning) -> bool:
     return change.on in GONE or any(field.new is ABSENT for field in meaning.fields)
 
 
-def _finding(row: Row, meaning: Meaning, file: str, at: Steps) -> Finding:
+def _finding(its: Sequence[Row], meaning: Meaning, file: str, at: Steps) -> Finding:
     assert meaning.rule  # noqa: S101 - for the type checker
     later = " later" * felt(meaning).later
-    what = f"{_WORDS[meaning.effect]}{later}: {row.title} {row.done}"
+    what = f"{_WORDS[meaning.effect]}{later}: {titles(its)} {its[0].done}"
     return Finding(
         code=meaning.rule.code,
         severity=Severity.WARNING,
@@ -95,22 +113,34 @@ def _finding(row: Row, meaning: Meaning, file: str, at: Steps) -> Finding:
     )
 
 
-def _place(places: Sequence[tuple[Steps, frozenset[str]]], row: Row, meaning: Meaning) -> Steps:
-    """Return the place of the file that brings a change: what differs there is named in it. Of several the section that
-    holds them all.
-    """
+def _fitting(places: Sequence[Difference], row: Row, meaning: Meaning) -> list[Difference]:
+    """Return the places of the file that bring a change: what differs there is named in it."""
     named = [f"{each.change.namespace} {each.change.name}" for each in row.changes]
     said = [f"{field.path} {field.old} {field.new}" for field in meaning.fields if field.path]
     tokens = {*_TOKEN.findall(" ".join((*named, *said)))}
-    fitting = [at for at, texts in places if tokens & texts] or [at for at, _ in places]
-    return _common(fitting)
+    return [place for place in places if tokens & place.texts] or [*places]
 
 
 def _common(paths: Sequence[Steps]) -> Steps:
-    """Return what paths have in common from their beginning."""
+    """Return the section that holds all of these places: the first of the file where it is `spec` itself."""
     steps = [{*each} for each in zip(*paths, strict=False)]
     alike = next((number for number, each in enumerate(steps) if len(each) > 1), len(steps))
-    return paths[0][:alike] if paths else ()
+    # No key below `spec` is called so: it is shown itself.
+    return (paths[0][:alike] if paths else ()) or ("spec",)
+
+
+def _taken_out(places: Iterable[Difference], before: Document) -> str:
+    """Return in words which keys were there before, and where: nothing of them is left to be shown."""
+    gone = [place.gone for place in places if place.gone]
+    lines = [f"{_called(before, at)} (line {before.position(('spec', *at), key=True).line})" for at in gone]
+    return f"; taken out, as HEAD has it: {listed(lines)}" if lines else ""
+
+
+def _called(document: Document, at: Steps) -> str:
+    """Return a place below `spec` as people say it: items of a list by their names where they have some."""
+    names = (dig(document.value, "spec", *at[: number + 1], "name") for number in range(len(at)))
+    steps = zip(at, names, strict=True)
+    return ".".join(name if isinstance(step, int) and isinstance(name, str) else str(step) for step, name in steps)
 
 
 def _gone(path: str, cluster: Cluster, loaded: Sequence[Loaded]) -> Iterator[Finding]:
@@ -125,4 +155,4 @@ def _gone(path: str, cluster: Cluster, loaded: Sequence[Loaded]) -> Iterator[Fin
     for row in rows(ClusterReport(ClusterChanges(cluster=cluster.name, changes=(change,)), tuple(judged))):
         for meaning in row.first.meanings:
             if _counts(change, meaning):
-                yield _finding(row, meaning, path, ("metadata", "name"))
+                yield _finding([row], meaning, path, ("metadata", "name"))

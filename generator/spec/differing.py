@@ -8,43 +8,49 @@ from generator.model.finding import Path
 
 class Difference(NamedTuple):
     """One place of the new version that is not as it was, or that held what is gone; and what was or is written there:
-    keys, names and values.
+    keys, names and values. `gone` is the place in the old version of what is nowhere in the new one.
     """
 
     at: Path
     texts: frozenset[str]
+    gone: Path = ()
 
 
-def differing(old: Any, new: Any, at: Path = ()) -> Iterator[Difference]:
+def differing(old: Any, new: Any, at: Path = (), was: Path = ()) -> Iterator[Difference]:
     """Yield the differences of plain data, the deepest places; items of a list that have names are held against those
-    of the same name.
+    of the same name. `at` is the place in the new version, `was` that in the old one.
     """
     before, after = _named(old), _named(new)
     if isinstance(old, dict) and isinstance(new, dict):
-        yield from _sections(old, new, at)
+        yield from _sections(old, new, at, was)
     elif before is not None and after is not None:
-        yield from _items(before, after, at)
+        yield from _items(before, after, at, was)
     elif repr(old) != repr(new):
         yield Difference(at, frozenset({*map(str, at[-1:]), *_texts(old), *_texts(new)}))
 
 
-def _sections(old: dict[str, Any], new: dict[str, Any], at: Path) -> Iterator[Difference]:
+def _sections(old: dict[str, Any], new: dict[str, Any], at: Path, was: Path) -> Iterator[Difference]:
     for key in dict.fromkeys([*old, *new]):
         if key in old and key in new:
-            yield from differing(old[key], new[key], (*at, key))
+            yield from differing(old[key], new[key], (*at, key), (*was, key))
+        elif key in new:
+            yield Difference((*at, key), frozenset({key, *_texts(new[key])}))
         else:
-            held = new if key in new else old
-            yield Difference((*at, key) if key in new else at, frozenset({key, *_texts(held[key])}))
+            yield Difference(at, frozenset({key, *_texts(old[key])}), (*was, key))
 
 
-def _items(old: dict[str, tuple[int, Any]], new: dict[str, tuple[int, Any]], at: Path) -> Iterator[Difference]:
+def _items(
+    old: dict[str, tuple[int, Any]], new: dict[str, tuple[int, Any]], at: Path, was: Path
+) -> Iterator[Difference]:
     for name in dict.fromkeys([*old, *new]):
         if name in old and name in new:
-            index, item = new[name]
-            found = differing(old[name][1], item, (*at, index))
-            yield from (Difference(one.at, one.texts | {name}) for one in found)
+            (former, item), (index, other) = old[name], new[name]
+            found = differing(item, other, (*at, index), (*was, former))
+            yield from (one._replace(texts=one.texts | {name}) for one in found)
+        elif name in new:
+            yield Difference((*at, new[name][0]), frozenset({name}))
         else:
-            yield Difference((*at, new[name][0]) if name in new else at, frozenset({name}))
+            yield Difference(at, frozenset({name}), (*was, old[name][0]))
 
 
 def _named(value: Any) -> dict[str, tuple[int, Any]] | None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -94,10 +95,42 @@ def test_a_team_that_goes_leaves_its_namespace(lab: Path, capsys: pytest.Capture
     assert run(["check", "-C", str(lab)]) == 0
     out = capsys.readouterr().out
     assert "warning GEN-CHG-540: this leaves something behind: Namespace recommender removed" in out
+    assert "; taken out, as HEAD has it: teams.recommender (line " in out
     assert "fix: save the data, then `kubectl delete namespace`" in out
     assert run(["check", "-C", str(lab), "--strict"]) == 1
     assert run(["check", "-C", str(lab), "--output", "github"]) == 0
     assert f"::warning file={FILE},line={line(lab, '  teams:')}" in capsys.readouterr().out
+
+
+FIREWALL = "    firewall: {by: nftables, admins: [10.50.0.0/24]}\n"
+
+
+def test_a_section_that_is_taken_out_is_told_where_it_stood(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cni = "    cni: cilium\n"
+    edit(lab, (cni, f"{cni}{FIREWALL}"))
+    stood = line(lab, "    firewall:")
+    git(lab, *OWNER, "commit", "-qam", "y")
+    edit(lab, (FIREWALL, ""))
+    assert found(lab, capsys) == [("GEN-CHG-944", FILE, line(lab, "  networks:\n"))]
+    assert run(["check", "-C", str(lab)]) == 0
+    out = capsys.readouterr().out
+    assert "etc/gen-firewall/rules.nft:" in out
+    assert " removed: nodes keep the rules" in out
+    assert f"; taken out, as HEAD has it: networks.firewall (line {stood})" in out
+    assert "<cluster>" not in out
+
+
+def test_a_section_of_the_file_itself_is_told_at_spec(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (lab / FILE).read_text()
+    start = text.index("\n  backups:\n") + 1
+    end = next(found.start() for found in re.finditer(r"^  \w|\Z", text, re.MULTILINE) if found.start() > start)
+    (lab / FILE).write_text(text[:start] + text[end:])
+    assert {at for _, _, at in found(lab, capsys)} == {line(lab, "spec:\n")}
+    assert run(["check", "-C", str(lab)]) == 0
+    out = capsys.readouterr().out
+    assert f"backups (line {text[:start].count(chr(10)) + 1})" in out
+    assert out.count("warning GEN-CHG-705: ") == 1
+    assert " more removed: its Application goes and leaves it" in out
 
 
 def test_a_node_that_comes_is_no_warning(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,16 @@ def test_each_difference_has_its_place_and_what_is_written_there(new: Any, found
     assert [(one.at, set(one.texts)) for one in differing(OLD, new)] == found
 
 
+def test_what_is_gone_is_told_where_it_stood() -> None:
+    new = {"kubernetes": {"podCIDR": "10.244.0.0/16"}, "teams": [{"name": "language"}]}
+    assert [one.gone for one in differing(OLD, new) if one.gone] == [
+        ("kubernetes", "maxPods"),
+        ("teams", 0),
+        ("teams", 1, "quota"),
+        ("dns",),
+    ]
+
+
 DATA = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "a", "b"]), inner, max_size=3),
