@@ -11,7 +11,7 @@ from generator.model.plural import plural
 from generator.review.approvals import KEY, reason_in
 from generator.review.opens import gained, opened
 from generator.review.report import ClusterReport, Report
-from generator.review.rows import listed, rows
+from generator.review.rows import listed, rows, titles
 from generator.review.text import meant, objects, why
 
 LONGEST = 72
@@ -118,7 +118,7 @@ def _cluster(one: ClusterReport) -> Iterator[str]:
         yield f"- opens {each.word}: {listed([f'{text}: {gained(gains)}' for text, gains in each.shown], ROWS)}"
         yield f"  {each.rule.reason} ({each.rule.code})"
     for meaning, its in meant(rows(one)).values():
-        yield f"- {meaning.effect.word}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"
+        yield f"- {meaning.effect.word}: {titles(its, ROWS, lambda row: f'{row.title} {row.done}')}"
         yield f"  {why(meaning)}"
     if one.found.unseen:
         yield f"- not seen: {', '.join(one.found.unseen)}: not vendored"

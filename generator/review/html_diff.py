@@ -14,7 +14,7 @@ from generator.review.page import badge, page, section, shade
 from generator.review.pictures.before_after import before_after
 from generator.review.pictures.waves import Step, waves
 from generator.review.report import ClusterReport, Report, shown
-from generator.review.rows import Felt, Row, by_place, counts, felt, listed, rows
+from generator.review.rows import Felt, Row, by_place, counts, felt, listed, objects_in, rows, titles
 from generator.review.text import approving, meant, objects, why
 from generator.review.values import both, masked, one_line, way
 
@@ -159,10 +159,9 @@ def _steps(its: list[Row]) -> list[Step]:
 
 
 def _meaning(meaning: Meaning, mine: list[Row]) -> Html:
-    number = sum(len(row.changes) for row in mine)
     parts: list[Part] = [
-        tag("p", badge(felt(meaning)), f" {plural(number, 'object')}"),
-        tag("p", listed([row.title for row in mine], NAMES)),
+        tag("p", badge(felt(meaning)), f" {plural(objects_in(mine), 'object')}"),
+        tag("p", titles(mine, NAMES)),
         tag("p", prose(f"{why(meaning)}."), class_="note"),
         _more(meaning.rule),
     ]

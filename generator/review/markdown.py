@@ -15,7 +15,7 @@ from generator.review.approvals import KEY, WHY
 from generator.review.judging import Meaning
 from generator.review.opens import HEADING, Opened, gained, opened
 from generator.review.report import ClusterReport, Report, shown
-from generator.review.rows import Row, by_place, felt, in_words, rows
+from generator.review.rows import Row, by_place, felt, in_words, objects_in, rows
 from generator.review.text import approving, meant, why
 from generator.review.values import both, one_line, way
 
@@ -143,7 +143,7 @@ def _table(told: list[tuple[ClusterReport, list[Row]]], room: int) -> str:
 
 
 def _line(cluster: str, meaning: Meaning, mine: list[Row]) -> str:
-    more = f" and {len(mine) - NAMES} more" if len(mine) > NAMES else ""
+    more = f" and {objects_in(mine[NAMES:])} more" if len(mine) > NAMES else ""
     names = "<br>".join(code(row.title) for row in mine[:NAMES])
     instead = f"<br>instead: {prose(meaning.rule.instead)}" if meaning.rule and meaning.rule.instead else ""
     return f"| {felt(meaning).word} | {code(cluster)} | {names}{more} | {prose(why(meaning))}{instead} |\n"

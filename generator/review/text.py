@@ -13,7 +13,7 @@ from generator.review.judging import JudgedChange, Meaning
 from generator.review.opens import HEADING, QUIET, Opened, brief_lines, counted, opened
 from generator.review.opens import lines as open_lines
 from generator.review.report import ClusterReport, Report, shown
-from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
+from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, objects_in, rows, titles
 from generator.review.values import both, one_line, way
 
 ROOM = 32
@@ -71,10 +71,11 @@ def brief(found: Sequence[ClusterReport]) -> Iterator[str]:
     if not told:
         return
     yield f"what it does: {in_words(row for _, row in told)}; `gen diff` tells more"
-    for cluster, row in sorted(felt, key=lambda each: -each[1].effect.loudness)[:LOUD]:
+    loudest = sorted(felt, key=lambda each: -each[1].effect.loudness)
+    for cluster, row in loudest[:LOUD]:
         yield f"  {row.felt.word:<{COLUMN}} {cluster}: {row.title} {row.done}"
     if len(felt) > LOUD:
-        yield f"  ... and {len(felt) - LOUD} more"
+        yield f"  ... and {plural(objects_in(row for _, row in loudest[LOUD:]), 'more object')}"
     opening = list(brief_lines(found))
     yield from (f"  {line}" for line in opening[:LOUD])
     if len(opening) > LOUD:
@@ -143,10 +144,9 @@ def why(meaning: Meaning) -> str:
 
 def _meant(its: list[Row], paint: Paint) -> Iterator[str]:
     for meaning, mine in meant(its).values():
-        names = [row.title for row in mine]
-        number = sum(len(row.changes) for row in mine)
+        number = objects_in(mine)
         many = f"{plural(number, 'object')}: " if number > 3 else ""
-        yield f"  {_word(felt(meaning), paint)} {many}{listed(names)}"
+        yield f"  {_word(felt(meaning), paint)} {many}{titles(mine)}"
         yield f"  {'':<{COLUMN}} {why(meaning)}"
         if meaning.rule and meaning.rule.instead:
             yield f"  {'':<{COLUMN}} instead: {meaning.rule.instead}"
@@ -162,7 +162,7 @@ def _places(its: list[Row], detail: _Detail, paint: Paint) -> Iterator[str]:
             yield f"    {_word(row.felt, paint)} {row.title} {row.done}{short}"
             yield from _fields(row, found, detail.fields)
         if len(mine) > detail.rows:
-            yield f"    and {len(mine) - detail.rows} more: --output html shows all"
+            yield f"    and {plural(objects_in(mine[detail.rows :]), 'more object')}: --output html shows all"
 
 
 def _inline(row: Row, found: list[Found]) -> str:
@@ -195,7 +195,7 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         yield ""
     for one, number in counts(told).items():
         loud = one.effect.loudness > Effect.UNKNOWN.loudness
-        names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
+        names = f": {titles([row for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
     yield from _opens_at_all(found, paint)
     for approved in found.approved:

@@ -61,7 +61,7 @@ def test_the_more_differs_the_less_is_shown_of_each() -> None:
 
 def test_what_has_no_room_is_counted() -> None:
     found = list(lines(whole(cluster(settings("1", 60), settings("2", 60)))))
-    assert "    and 57 more: --output html shows all" in found
+    assert "    and 57 more objects: --output html shows all" in found
     assert found[-1] == "60 unknown"
 
 

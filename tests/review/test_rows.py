@@ -7,7 +7,7 @@ from reviewed import cluster, made
 
 from generator.model.change import Effect
 from generator.review.judging import JudgedChange, Meaning
-from generator.review.rows import Felt, Row, by_place, counts, in_words, rows
+from generator.review.rows import Felt, Row, by_place, counts, in_words, objects_in, rows, titles
 
 POLICY = "networking.k8s.io/v1/NetworkPolicy"
 
@@ -119,3 +119,12 @@ def test_what_comes_later_is_less_than_what_comes_now_and_called_so() -> None:
     assert in_words(its) == "1 outage, 1 outage later"
     both = Row(changes=(JudgedChange(later.change, (armed, *now.meanings)),))
     assert both.felt.word == "outage"
+
+
+def test_rows_that_are_left_out_are_counted_by_their_objects() -> None:
+    found = [rows(cluster(policies(1, *spaces), policies(2, *spaces)))[0] for spaces in ("a", "bc", "def", "ghij")]
+    assert titles(found[:3]) == (
+        "NetworkPolicy a/team, NetworkPolicy team in 2 namespaces, NetworkPolicy team in 3 namespaces"
+    )
+    assert titles(found, 2).endswith("in 2 namespaces and 7 more")
+    assert objects_in(found) == 10
