@@ -23,7 +23,7 @@ def suggest(word: str, known: Iterable[str], otherwise: str, written: str = "{}"
 
 def there_are(names: Iterable[str]) -> str:
     """Return the hint that names all there are."""
-    match list(names):
+    match list(dict.fromkeys(names)):
         case []:
             return "there is none"
         case [only]:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from generator.day2.workflows.operations import Operation, Parameter, chosen, of_template, operations, run_of
 from generator.day2.workflows.runs import Step, run
@@ -170,6 +171,9 @@ def test_a_name_is_found_and_a_wrong_one_answered() -> None:
         chosen([BACKUP, TEMPLATE], "backup-dat")
     with pytest.raises(UsageError, match="sync it first"):
         chosen([], "backup")
+    twice = [BACKUP, TEMPLATE, structs.replace(TEMPLATE, namespace="elsewhere")]
+    with pytest.raises(UsageError, match=r"no operation zzz; there are backup-data, backup$"):
+        chosen(twice, "zzz")
 
 
 def test_what_can_be_run_and_what_ran_are_listed() -> None:

@@ -14,7 +14,7 @@ from generator.day2.workflows.ways import Way
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence
-from generator.spec.near import suggest
+from generator.spec.near import suggest, there_are
 
 AGAIN = f"{OWN_LABELS}/again"
 """An annotation of a run: the one that it does once more."""
@@ -156,7 +156,7 @@ def chosen(known: Sequence[Operation], name: str) -> Operation:
     found = [one for one in known if one.name == name]
     if not found:
         names = [one.name for one in known]
-        others = f"there are {', '.join(names)}" if names else "the cluster has none: sync it first, `gen sync`"
+        others = there_are(names) if names else "the cluster has none: sync it first, `gen sync`"
         raise UsageError(f"the cluster has no operation {name}; {suggest(name, names, others)}")
     if len(found) > 1:
         spaces = ", ".join(one.namespace for one in found)
