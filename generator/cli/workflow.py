@@ -12,7 +12,7 @@ import click
 from generator.cli.argo_options import OPTIONS, Meant, way
 from generator.cli.live_options import CLUSTER, only, usable
 from generator.cli.options import ROOT, TOLD, root_of, together
-from generator.cli.parameters import PARAMETERS, given
+from generator.cli.parameters import PARAMETERS, given, refuse_unfit
 from generator.cli.simulate import command as simulate
 from generator.cli.terminal import say, say_all, say_json
 from generator.errors import UsageError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from generator.day2.workflows.logs import Logs
     from generator.day2.workflows.runs import Run
     from generator.day2.workflows.ways import Way
+    from generator.model.cluster import Cluster
 
 Found = TypeVar("Found")
 PAUSE = 2.0
@@ -41,8 +42,14 @@ class Place(NamedTuple):
     namespaces: list[str]
 
 
-def placed(verb: Callable[..., int]) -> Callable[..., int]:
-    """Give a verb the options that say which cluster is meant, and the cluster itself as `place`."""
+def _nothing(*_: object, **_more: object) -> None:
+    """Refuse nothing."""
+
+
+def placed(verb: Callable[..., int], refuse: Callable[..., None] = _nothing) -> Callable[..., int]:
+    """Give a verb the options that say which cluster is meant, and the cluster itself as `place`. `refuse` is asked
+    before any server, with the root, the cluster, the namespace and what the verb is told.
+    """
 
     @functools.wraps(verb)
     def call(
@@ -56,7 +63,9 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
         meant = Meant(**{name: more.pop(name) for name in Meant._fields})
         if namespace is not None and not is_label(namespace):
             raise UsageError(f"`{namespace}` cannot be the name of a namespace")
-        cluster = usable(only(root_of(directory), names))
+        root = root_of(directory)
+        cluster = usable(only(root, names))
+        refuse(root, cluster, namespace, **more)
         there = way(meant, cluster)
         spaces = [namespace] if namespace else namespaces(cluster)
         if not spaces:
@@ -64,6 +73,16 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
         return verb(place=Place(there, spaces), **more)
 
     return together(ROOT, CLUSTER, NAMESPACE, *OPTIONS)(call)
+
+
+def _unfit(
+    root: Path, cluster: "Cluster", namespace: str | None, *, name: str, parameters: tuple[str, ...], **_: object
+) -> None:
+    refuse_unfit(root, cluster, name, namespace, given(parameters))
+
+
+def _unreadable(*_: object, parameters: tuple[str, ...], **_more: object) -> None:
+    given(parameters)
 
 
 @click.group("workflow")
@@ -122,7 +141,7 @@ def show(place: Place, name: str, output: str) -> int:
 @PARAMETERS
 @click.option("--dry-run", is_flag=True, help="Only let the server judge it. Default: run it.")
 @WATCH
-@placed
+@functools.partial(placed, refuse=_unfit)
 def submit(place: Place, name: str, parameters: tuple[str, ...], dry_run: bool, watch: bool) -> int:  # noqa: FBT001 - options of the verb
     """Run OPERATION now: a template with what it must be told, or a schedule (its values are known). What runs already
     is not disturbed: operations that must not run twice wait for each other.
@@ -196,7 +215,7 @@ def stop(place: Place, name: str, now: bool) -> int:  # noqa: FBT001 - an option
 @click.argument("name", metavar="RUN")
 @PARAMETERS
 @WATCH
-@placed
+@functools.partial(placed, refuse=_unreadable)
 def retry(place: Place, name: str, parameters: tuple[str, ...], watch: bool) -> int:  # noqa: FBT001 - an option of the verb
     """Run once more, as a new run and from its first step, what the failed RUN did, with its parameters. Steps of gen's
     operations find what is done already.

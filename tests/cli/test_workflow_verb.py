@@ -3,6 +3,7 @@ and answers is the same. What workflows do with it is tried on the real controll
 """
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,7 @@ def test_a_dry_run_begins_nothing(gen: Gen, there: LiveCluster) -> None:
         (("submit", "backup"), "say -p name=... -p source-url=..."),
         (("submit", "backup-datasets", "-p", "=1"), "say NAME=VALUE"),
         (("submit", "backup-datasets", "-p", "sample=1", "-p", "sample=2"), "-p sample is said twice"),
+        (("retry", "nothing-of-that", "-p", "sample"), "-p sample: say NAME=VALUE"),
         (("show", "nothing-of-that"), "the cluster has no operation nothing-of-that"),
         (("watch", "nothing-of-that"), "there is no run nothing-of-that"),
         (("watch", "x/../../secrets/y"), "there is no run x/../../secrets/y"),
@@ -118,6 +120,36 @@ def test_wrong_words_get_one_sentence(gen: Gen, there: LiveCluster, words: tuple
     code, out, err = gen(*words)
     assert (code, said in err) == (2, True), out + err
     assert there.writes == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("backup-datasets", "-p", "sampel=1"), "backup-datasets has no parameter sampel; did you mean sample?"),
+        (("backup-datasets", "-p", "sample=all"), "sample is all, and must be a number"),
+        (("node-maintenance", "-p", "action=fils"), "action is fils, and must be one of"),
+        (("backup",), "say -p name=..."),
+        (("burn-in", "-p", "x"), "-p x: say NAME=VALUE"),
+    ],
+)
+def test_what_the_repository_tells_is_told_before_a_server_is_asked(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = ("--kubeconfig", "/nowhere", "--cluster", "ml50", "-C", str(ROOT))
+    assert run(["workflow", "submit", *words, *nowhere]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_is_patched_here_the_cluster_alone_knows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(ROOT / "clusters/ml50", tmp_path / "clusters/ml50")
+    words = ["workflow", "submit", "backup-datasets", "-p", "mine=1", "--kubeconfig", "/nowhere", "-C", str(tmp_path)]
+    assert run(words) == 2
+    assert "has no parameter mine" in capsys.readouterr().err
+    custom = tmp_path / "overlays/ml50/workflows/custom"
+    custom.mkdir(parents=True)
+    (custom / "patch.yaml").write_text("kind: WorkflowTemplate\n")
+    assert run(words) == 2
+    assert "/nowhere" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("way", ["--kubeconfig"], indirect=True)

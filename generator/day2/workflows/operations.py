@@ -1,7 +1,7 @@
 """What can be run: the templates of operations and their schedules, as they stand in the cluster."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -70,13 +70,29 @@ def templates(cluster: Cluster) -> Iterator[Manifest]:
 
 def operations(way: Way, spaces: Sequence[str]) -> list[Operation]:
     """Return what can be run in namespaces: templates, then schedules. Raises UsageError."""
-    return [one for space in spaces for one in _operations(way, space)]
+    return [one for space in spaces for one in _operations(way.templates(space), way.schedules(space))]
 
 
-def _operations(way: Way, space: str) -> Iterator[Operation]:
-    templates = {one["metadata"]["name"]: one for one in way.templates(space)}
+def written(cluster: Cluster) -> Iterator[tuple[str, Operation]]:
+    """Yield what can be run as gen writes it for a cluster, each with its component: patches of the user's may have it
+    otherwise in the cluster.
+    """
+    for component in compose(cluster):
+        found = [*workflow_templates(component), *_of_kind("CronWorkflow", component.objects)]
+        for space in sorted({one["metadata"]["namespace"] for one in found}):
+            mine = [one for one in found if one["metadata"]["namespace"] == space]
+            for one in _operations(_of_kind("WorkflowTemplate", mine), _of_kind("CronWorkflow", mine)):
+                yield component.name, one
+
+
+def _of_kind(kind: str, manifests: Iterable[Manifest]) -> list[Manifest]:
+    return [one for one in manifests if one["kind"] == kind]
+
+
+def _operations(given: Iterable[Manifest], schedules: Iterable[Manifest]) -> Iterator[Operation]:
+    templates = {one["metadata"]["name"]: one for one in given}
     yield from map(of_template, templates.values())
-    for one in way.schedules(space):
+    for one in schedules:
         named = str(dig(one, "spec", "workflowSpec", "workflowTemplateRef", "name"))
         if named in templates:
             yield _scheduled(one, named, templates[named])
@@ -126,9 +142,9 @@ def _description(template: Manifest) -> str:
 
 
 def owners(schedule: Manifest) -> tuple[Manifest, ...]:
-    """Return the owners of a schedule's runs: the schedule itself."""
+    """Return the owners of a schedule's runs: the schedule itself, which has its `uid` from the cluster."""
     kind = {"apiVersion": "argoproj.io/v1alpha1", "kind": "CronWorkflow", "controller": True}
-    return ({**kind, "name": schedule["metadata"]["name"], "uid": str(schedule["metadata"]["uid"])},)
+    return ({**kind, "name": schedule["metadata"]["name"], "uid": str(schedule["metadata"].get("uid"))},)
 
 
 def _labels(labels: Mapping[str, object]) -> dict[str, str]:
