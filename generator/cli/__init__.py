@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from generator import __version__
+from generator.cli.empty_words import refusing
 from generator.cli.terminal import colour, say
 from generator.errors import UsageError
 
@@ -94,7 +95,7 @@ class Verbs(click.Group):
             return None
         command = import_module(f"generator.cli.{name}").command
         assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
-        return command
+        return refusing(command)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Offer the verbs without importing them."""
@@ -138,6 +139,9 @@ def cli(directory: str | None) -> None:
     Exit codes: 0 done, 1 findings or differences, 2 wrong usage, 3 needs approval, 70 a bug in gen, above 128 stopped.
     """
     del directory  # the verbs ask the context for it
+
+
+refusing(cli)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ CHANGES = "GEN-CHG-"
 
 @click.command("explain")
 @click.argument("code", metavar="[CODE | EFFECT | CLUSTER]", required=False)
-@click.argument("path", required=False)
+@click.argument("path", required=False, type=click.UNPROCESSED)
 @ROOT
 @click.option("--codes", is_flag=True, help="List the codes; with CODE those that begin with it.")
 def command(code: str | None, path: str | None, directory: Path, *, codes: bool) -> None:

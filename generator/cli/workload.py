@@ -29,17 +29,7 @@ from generator.workloads.wanted import Serving, Wanted
 
 _SMALLEST = 2**20
 """A volume of fewer bytes is a number without its unit: `--checkpoints 500`."""
-
-
-def _image(_context: click.Context, _option: click.Parameter, text: str) -> str:
-    if not text.strip():
-        raise UsageError("--image is empty: registry/name:tag")
-    return text
-
-
-_IMAGE = click.option(
-    "--image", metavar="IMAGE", required=True, callback=_image, help="What its pods run. Must be given."
-)
+_IMAGE = click.option("--image", metavar="IMAGE", required=True, help="What its pods run. Must be given.")
 OUTPUT = click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),

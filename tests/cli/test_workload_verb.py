@@ -78,7 +78,7 @@ def test_a_size_that_is_none_is_told(capsys: pytest.CaptureFixture[str], size: s
 def test_an_image_that_a_script_left_empty_is_told(capsys: pytest.CaptureFixture[str], image: str) -> None:
     for words in ([*NEW, "jax", "a", "--gpus", "1"], ["workload", "serve", "a", "--port", "80", "--replicas", "1"]):
         assert run([*words, "--team", "vision", "--image", image]) == 2
-        assert "--image is empty" in capsys.readouterr().err
+        assert "'--image': it is empty; give IMAGE\n" in capsys.readouterr().err
 
 
 def test_a_cluster_file_that_is_wrong_is_mended_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
