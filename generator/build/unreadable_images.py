@@ -30,8 +30,15 @@ class UnreadableImage(Struct, frozen=True):
     wrong: bool
 
     @property
+    def named(self) -> str:
+        """What is written there, as a message begins."""
+        return f"`{self.text}`" if self.text else "an empty text"
+
+    @property
     def fix(self) -> str:
         """The smallest change that makes the text readable."""
+        if not self.text:
+            return "name one: registry/path:tag"
         if re.search(_TEMPLATE, self.text):
             if self.wrong:
                 return "write the image itself: nothing replaces a variable here"
@@ -101,7 +108,9 @@ def _unread(manifest: Manifest) -> tuple[list[tuple[Path, str]], list[tuple[Path
 def _no_references(part: dict[str, Any], path: Path) -> Iterator[tuple[str, str]]:
     """Yield the texts in fields for an image that are no reference, but for parts that an operator does not start."""
     for key, text in part.items() if part.get("enabled") is not False else ():
-        if isinstance(text, str) and text and _is_field(part, path, key) and not is_reference(text):
+        # An operator has an image of its own where a field of its settings is empty; a container has none.
+        meant = isinstance(text, str) and (text or _is_container((*path, key)))
+        if meant and _is_field(part, path, key) and not is_reference(text):
             yield key, text
 
 

@@ -167,7 +167,7 @@ def legible(built: Built) -> Iterator[Finding]:
         for field in unreadable_images(one.manifest):
             by_ko = built.cluster is None and field.text.startswith("ko://")
             if field.wrong and not by_ko and not one.left_open(field.text):
-                yield one.finding(f"`{field.text}` cannot be read as an image", *field.path, fix=field.fix)
+                yield one.finding(f"{field.named} cannot be read as an image", *field.path, fix=field.fix)
 
 
 @lru_cache(maxsize=2)

@@ -99,5 +99,5 @@ def _unreadable(built: Built, mirror: str | None) -> Iterator[Finding]:
         for found in unreadable_images(one.manifest):
             away = mirror and not is_below(found.text, mirror)
             broken = legible if found.wrong else mirrored if away else None
-            finding = one.finding(f"`{found.text}` is not readable as an image", *found.path, fix=found.fix)
+            finding = one.finding(f"{found.named} is not readable as an image", *found.path, fix=found.fix)
             yield broken.complete(finding) if broken else structs.replace(finding, severity=Severity.WARNING)

@@ -54,6 +54,7 @@ def caller(value: Any, name: str = "main", **more: Any) -> Any:
         ("example.org/x:1 ", "registry/path:tag, without spaces"),
         ("https://example.org/x:1", "registry/path:tag, without spaces"),
         ("x" * 600 + " ", "registry/path:tag, without spaces"),
+        ("", "name one: registry/path:tag"),
     ],
 )
 def test_a_pods_image_that_is_none_is_a_mistake(text: str, fix: str) -> None:
@@ -66,7 +67,7 @@ def test_a_pods_image_that_is_none_is_a_mistake(text: str, fix: str) -> None:
     "text",
     [
         "nginx", "nginx:1.29.1", f"nginx@{DIGEST}", f"example.org:5000/a/b_c:1.0-@{DIGEST}", "localhost/a:1", "a:1.0.",
-        f"a:{'t' * 128}", "",
+        f"a:{'t' * 128}",
     ],
 )  # fmt: skip
 def test_a_reference_is_read(text: str) -> None:
@@ -92,6 +93,8 @@ def test_containers_and_fields_of_custom_objects_are_looked_at() -> None:
     assert unclear(custom(x={"repository": "https://example.org/charts", "tag": "1"})) == {}
     assert unclear(custom(logoImage="https://example.org/x.png")) == {}
     assert unclear(custom(x={"enabled": False, "image": "A B"})) == {}
+    assert unclear(custom(image="", helperImage="", x={"repository": "", "tag": "1"})) == {}
+    assert unclear(custom(template={"spec": {"containers": [{"image": ""}]}})) == {"": True}
     assert unclear(custom(rbd={"image": "A B"})) == {}
 
 
