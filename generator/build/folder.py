@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -55,7 +56,19 @@ def read_manifests(path: Path) -> Built:
         built = build_kustomization(path)
         why = "; ".join(built.notes[:3]) or "Kustomize builds nothing from it"
         return built if built.objects or built.findings else _without(built, why)
-    return _all_below(path) if path.is_dir() else _gathered(str(path), [_named(path)], 1)
+    return _all_below(path) if path.is_dir() else _of_one(path)
+
+
+def _of_one(path: Path) -> Built:
+    """Read one file. What Kustomize builds from is no object, but the folder's that holds it."""
+    built = _gathered(str(path), [_named(path)], 1)
+    if built.objects or path.name not in KUSTOMIZATION_NAMES:
+        return built
+    message = "there is no Kubernetes object to judge: Kustomize builds from the folder of this file"
+    finding = Finding(
+        file=str(path), message=message, fix=f"name the folder: gen check {shlex.quote(str(path.parent))}"
+    )
+    return structs.replace(built, findings=(EMPTY.complete(finding),), notes=())
 
 
 def _exists(path: Path) -> bool:

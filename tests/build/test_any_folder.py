@@ -206,3 +206,20 @@ def test_what_was_judged_before_is_judged_anew_when_its_schema_or_it_changes(
     assert wrong(definition=in_words, units="42") == ["GEN-API-001"], "remembered, and told in words again"
     assert wrong(definition=in_words, units="many") == []
     assert wrong(definition=DEFINITION, units="many") == ["GEN-API-001"]
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "Kustomization"])
+def test_a_kustomization_that_is_named_as_a_file_is_meant_as_its_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a b").mkdir()
+    file = tmp_path / "a b" / name
+    for text in (
+        "resources: [a.yaml]\n",
+        "kind: Kustomization\napiVersion: kustomize.config.k8s.io/v1beta1\n",
+        "a: [\n",
+    ):
+        file.write_text(text)
+        (fault,) = read_manifests(file).findings
+        assert (fault.code, fault.file) == ("GEN-FILE-002", str(file))
+        assert fault.fix == f"name the folder: gen check '{file.parent}'"
+    file.write_text(SERVICE)
+    assert [one.full_name for one in read_manifests(file).objects] == ["Service x"]
