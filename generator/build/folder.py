@@ -47,6 +47,22 @@ def read_manifests(path: Path) -> Built:
     templates of a chart beside objects are named in `notes`; so is what kustomizations below a folder apply as patches,
     and what one would fetch. Raises UsageError for a path that is not there.
     """
+    return substituted(_read_manifests(path))
+
+
+def substituted(built: Built) -> Built:
+    """Mark all objects where one of them says that Flux replaces variables in what it applies."""
+    if not any(_substitutes(one) for one in built.objects):
+        return built
+    return structs.replace(built, objects=tuple(structs.replace(one, substituted=True) for one in built.objects))
+
+
+def _substitutes(one: Object) -> bool:
+    """Tell whether this is a Kustomization of Flux that replaces variables, by its `spec.postBuild`."""
+    return (one.group, one.kind) == (_FLUX, "Kustomization") and "postBuild" in one.spec
+
+
+def _read_manifests(path: Path) -> Built:
     if str(path) == "-":
         content = capped(sys.stdin.buffer, "standard input")
         return _gathered("standard input", [_read("-", _manifests(content, "standard input"))], 1)
@@ -85,7 +101,7 @@ def _all_below(path: Path) -> Built:
     files = list(_walk(path, refused))
     variants = Variants.of(path, files)
     listed = [file for file in files if file.suffix.lower() in _SUFFIXES and not variants.is_other(file)]
-    found = _substituted([_grouped(_of_file(file), variants, file) for file in listed])
+    found = [_grouped(_of_file(file), variants, file) for file in listed]
     notes = tuple(variants.notes(one for each in found for one in each.objects))
     unread = _File(findings=tuple(_unopened(error) for error in refused), notes=notes)
     return _gathered(str(path), [*found, unread], len(listed))
@@ -95,21 +111,6 @@ def _grouped(one: _File, variants: Variants, file: Path) -> _File:
     if file.name in KUSTOMIZATION_NAMES:
         return structs.replace(one, objects=(), notes=())
     return structs.replace(one, objects=tuple(variants.grouped(each) for each in one.objects))
-
-
-def _substituted(found: list[_File]) -> list[_File]:
-    """Mark all objects where one of them says that Flux replaces variables in what it applies."""
-    if not any(_substitutes(one) for each in found for one in each.objects):
-        return found
-    return [
-        structs.replace(each, objects=tuple(structs.replace(one, substituted=True) for one in each.objects))
-        for each in found
-    ]
-
-
-def _substitutes(one: Object) -> bool:
-    """Tell whether this is a Kustomization of Flux that replaces variables, by its `spec.postBuild`."""
-    return (one.group, one.kind) == (_FLUX, "Kustomization") and "postBuild" in one.spec
 
 
 def _walk(path: Path, refused: list[OSError]) -> Iterator[Path]:

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from generator.build.applications import build
 from generator.build.broken import check_vendored
 from generator.build.crds import with_definitions
-from generator.build.folder import read_manifests
+from generator.build.folder import read_manifests, substituted
 from generator.build.kinds import Kinds
 from generator.build.objects import Built, Object
 from generator.model.cluster import Cluster
@@ -145,13 +145,14 @@ def _joined(read: Iterable[tuple[Built, bool]]) -> Iterator[Built]:
         yield from (one for one, _ in found)
         return
     yield from (one for one, alone in found if alone)
-    yield structs.replace(
+    together = structs.replace(
         files[0],
         name=f"{files[0].name} and {plural(len(files) - 1, 'more file')}",
         objects=tuple(chain.from_iterable(one.objects for one in files)),
         notes=tuple(chain.from_iterable(one.notes for one in files)),
         findings=tuple(chain.from_iterable(one.findings for one in files)),
     )
+    yield substituted(together)
 
 
 def brought(path: Path, namespace: str = "") -> Built:

@@ -1,7 +1,9 @@
 """Folders as others publish them: what their tools fill in later is no mistake, the mistake beside it is one."""
 
+import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from manifests import container, deployment, manifest, workload
 
 from generator.build.folder import read_manifests
 from generator.rules.engine import examine
+from generator.rules.judging import _joined
 
 FLUX = manifest("Kustomization", "kustomize.toolkit.fluxcd.io/v1", name="app", spec={"postBuild": {"substitute": {}}})
 CLAIM = manifest("PersistentVolumeClaim", name="${APP}", spec={
@@ -42,6 +45,18 @@ def test_variables_are_for_flux_where_it_replaces_them(tmp_path: Path) -> None:
     assert codes(own) == ["GEN-API-001", "GEN-API-006", "GEN-API-006", "GEN-HPA-001", "GEN-IMG-005"]
     assert codes(put(own, ks=FLUX)) == []
     assert codes(put(own, ks={**FLUX, "spec": {}})) != []
+
+
+def test_variables_are_for_flux_in_one_file_and_in_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, web=SCALED, ks=FLUX)
+    both = f"{(tmp_path / 'web.yaml').read_text()}\n---\n{(tmp_path / 'ks.yaml').read_text()}\n"
+    assert codes(tmp_path / "web.yaml") != []
+    (tmp_path / "both.yaml").write_text(both)
+    assert codes(tmp_path / "both.yaml") == []
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(both.encode())))
+    assert codes(Path("-")) == []
+    (together,) = _joined([(read_manifests(tmp_path / f"{name}.yaml"), False) for name in ("web", "ks")])
+    assert [one.code for one in examine(together) if one.code != "GEN-API-004"] == []
 
 
 def test_a_kustomization_names_the_namespaces(tmp_path: Path) -> None:
