@@ -107,7 +107,27 @@ def hidden(text: str, stars: Callable[[str], str], *, is_line: bool = False) -> 
 
 def without_logins(text: str) -> str:
     """Return a text with stars for the passwords and tokens that stand before the hosts of addresses."""
-    return _starred(text, lambda value: "*" * len(value), _LOGINS) if "://" in text else text
+    if "://" not in text:
+        return text
+    return "".join(_starred_passwords(_starred(text, lambda value: "*" * len(value), (_NAMELESS,))))
+
+
+def _starred_passwords(text: str) -> Iterator[str]:
+    """Yield a text in parts, with stars for what stands between the name and the last @ of its word. Each word is
+    looked through once, however many names it has: a pattern would do so for each.
+    """
+    password, behind, host = map(re.compile, (_NAMED_BEFORE, _WORD_ENDS, _HOST))
+    done = at = last = stop = 0
+    while begin := password.search(text, at):
+        first, at = begin.end(), begin.start() + 1
+        if first >= stop:
+            end = behind.search(text, first)
+            stop = end.start() if end else len(text)
+            last = max((one.start() for one in host.finditer(text, first, stop + 1)), default=0)
+        if last > first:
+            yield f"{text[done:first]}{'*' * (last - first)}"
+            done = at = last
+    yield text[done:]
 
 
 def _starred(text: str, stars: Callable[[str], str], patterns: Iterable[str]) -> str:
@@ -134,10 +154,10 @@ def passwords(text: str, *, is_line: bool = False) -> list[str]:
 
 # A name alone is a token, but for SSH. A password may also hold what it should not, such as / and @; what begins as a
 # port or as a placeholder is none.
-_LOGINS = (
-    r"https?://(?P<value>(?![$<{])[^\s/@:`'\"]+)@",
-    r"://[^\s/@:`'\"\[]*:(?P<value>(?![${]|\d{1,5}[/?#])[^\s`'\"<>]+)@(?!sha256:)(?=[\w\[])",
-)
+_NAMELESS = r"https?://(?P<value>(?![$<{])[^\s/@:`'\"]+)@"
+_NAMED_BEFORE = r"://[^\s/@:`'\"\[]*:(?![${]|\d{1,5}[/?#])(?=[^\s`'\"<>])"
+_WORD_ENDS = r"[\s`'\"<>]"
+_HOST = r"@(?!sha256:)(?=[\w\[])"
 # `tag@sha256:` is an image's.
 _SHOWN = (
     r":(?P<value>[^\s/@`'\"][^\s@`'\"]*)@(?!sha256:)(?=[\w\[])",
