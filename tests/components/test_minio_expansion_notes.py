@@ -131,3 +131,28 @@ def test_a_pool_that_was_taken_out_of_the_file_again_ends_no_server(
     said = capsys.readouterr().out
     assert "all 4 servers of MinIO were started with the pools of the file: nothing is to be done" in said
     assert (site.note, site.asked("DELETE")) == ({}, ["minio-expansion-minio"])
+
+
+def test_all_is_whole_once_the_new_drives_were_looked_for(
+    script: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MinIO finds out some seconds after its start that a drive of the new pool is to be healed."""
+    import drives
+
+    site = Site()
+    site.noted("now")
+    for name in SERVERS:
+        site.server(name, "since", NEW)
+        site.objects[f"/api/v1/namespaces/minio/pods/{name}"]["status"]["conditions"][0]["status"] = "True"
+    good = drives.Drives(0, 0, {}, {})
+    ill = good._replace(heals={"https://minio-b-0.x/export0": drives.Healing(ended=False, failed=0, done=1, name="a")})
+    answers = [good, good, ill, ill, good, good]
+    for one in (script, drives):
+        monkeypatch.setattr(one, "drives", lambda *_: answers.pop(0))
+    monkeypatch.setattr(drives, "PAUSE", 0.01)
+    monkeypatch.setenv("READY_SECONDS", "60")
+    script.whole(site)
+    out = capsys.readouterr().out
+    assert answers == []
+    assert out.count("waiting for the drives of MinIO with all pools: https://minio-b-0.x/export0 is healed") == 2
+    assert out.endswith("none is healed any more\n")
