@@ -113,7 +113,7 @@ def _namespace(seen: Seen, team: str, notes: Notes) -> Plain:
         return {}
     labels = mapping(dig(space, "metadata", "labels"))
     bindings = seen.items(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{team}/rolebindings")
-    found: Plain = {"members": [*_members(bindings)], **_volumes(seen, team)}
+    found: Plain = {"members": [*_members(bindings)], **_volumes(seen, team, notes)}
     found["pipelines"] = any(text(one, "roleRef", "name") == PIPELINES for one in bindings)
     if labels.get(LEVEL) in {"restricted", "privileged"}:
         found["security"] = labels[LEVEL]
@@ -148,9 +148,9 @@ def _members(bindings: Sequence[Manifest]) -> Iterator[Plain]:
                 yield {key: name, **({"role": "viewer"} if role == VIEWER else {})}
 
 
-def _volumes(seen: Seen, team: str) -> Plain:
-    """Return the bounds on a team's volumes that last: what it may have of scratch, which a quota counts in the sum,
-    follows from its nodes.
+def _volumes(seen: Seen, team: str, notes: Notes) -> Plain:
+    """Return the bounds on a team's volumes that last. What it may have of scratch, which a quota counts in the sum,
+    follows from its nodes' disks, unless the file says it: which of the two it is nobody can read.
     """
     hard: Plain = {}
     for one in seen.items(f"/api/v1/namespaces/{team}/resourcequotas"):
@@ -168,6 +168,9 @@ def _volumes(seen: Seen, team: str) -> Plain:
     # Beside scratch gen gives each class of Ceph or NFS that has no bound of its own that of all that last.
     own = {name for name, by in made.items() if by.endswith((".csi.ceph.com", NFS))} if local & set(sizes) else set()
     unsaid = {name for name in own & set(sizes) if amount(sizes[name]) == storage}
+    for name in sorted(local & set(sizes)):
+        said = f"storageClasses: {{{name}: {sizes[name]}}} bounds its scratch"
+        notes.found((AT, team), f"{said}: say it, unless that is all its nodes have, which it gets without")
     lasting = {name: size for name, size in sizes.items() if name not in local | unsaid}
     found: Plain = {"storageClasses": lasting} if lasting else {}
     return found | ({} if storage is None else {"storage": str(Quantity(storage, binary=True))})

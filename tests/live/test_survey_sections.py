@@ -212,6 +212,8 @@ def test_teams() -> None:
     assert cluster.scheduling.reclaim == "never"
     told = " ".join(found.unknown)
     assert "what vision owns of flavor spot: it is no pool's nodes" in told
+    bounded = "storageClasses: {local: 2Ti} bounds its scratch: say it, unless that is all its nodes have"
+    assert bounded in " ".join(found.text.replace("#", " ").split())
     assert "ClusterQueue `Not_a_team` is left out" in told
     assert "startMinutes, fairSharing: Kueue's configuration is not seen in kueue-system" in told
 
