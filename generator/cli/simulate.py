@@ -8,7 +8,7 @@ import click
 
 from generator.cli.live_options import Where, at_cluster, refuse_beside
 from generator.cli.options import TOLD
-from generator.cli.parameters import PARAMETERS, given
+from generator.cli.parameters import PARAMETERS, given, refuse_unfit
 from generator.cli.terminal import say, say_all, say_json
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
@@ -60,11 +60,14 @@ def command(  # noqa: PLR0913 - the options of the verb
     _refuse(name, said, samples=samples)
     cluster = where.described()
     _refuse_absent(cluster, name)
+    told = given(parameters)
+    if not save:
+        refuse_unfit(where.root, cluster, name, None, told)
     read = None if samples else _state(cluster, where, state)
     if save and read:
         _save(read, save)
         return 0
-    found = _played(where.root, cluster.name, read, name, given(parameters))
+    found = _played(where.root, cluster.name, read, name, told)
     _show(found, output)
     return FOUND if found.loud else 0
 

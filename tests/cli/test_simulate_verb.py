@@ -73,6 +73,7 @@ def test_without_the_programs_of_a_twin_it_says_how_to_get_them(gen: Gen) -> Non
         ((*REMOVAL, "--state", "/dev/zero"), "/dev/zero: it is a device, which may never end"),
         ((*REMOVAL, "--state", "pyproject.toml"), "pyproject.toml: it is no state that `--save` wrote"),
         ((*REMOVAL, "--kubeconfig", "nowhere"), "nowhere: there is no such kubeconfig"),
+        ((*REMOVAL, "-p", "osd=out", "--kubeconfig", "nowhere"), "no parameter osd; did you mean osds?"),
     ],
 )
 def test_what_cannot_be_is_refused(gen: Gen, words: tuple[str, ...], said: str) -> None:
