@@ -37,7 +37,7 @@ GENERAL = (
         instead="`kubectl annotate KIND NAME argocd.argoproj.io/tracking-id-` after the merge; then sync",
         link="https://github.com/argoproj/argo-cd/blob/v3.5.1/controller/sync.go",
         when=is_protected,
-        settles=1,
+        settles=2,
     ),
     of_all(
         code="GEN-CHG-003",
@@ -47,7 +47,7 @@ GENERAL = (
         instead="`kubectl delete` it, if it is to go",
         link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#no-prune-resources",
         when=is_protected,
-        settles=1,
+        settles=2,
     ),
     of_all(
         code="GEN-CHG-004",

@@ -50,7 +50,7 @@ LEAVING = (
         link=DELETION,
         as_removal=True,
         beside=is_taken_along,
-        settles=2,
+        settles=3,
     ),
     of_all(
         code="GEN-CHG-705",
@@ -60,6 +60,6 @@ LEAVING = (
         instead="`kubectl delete` it, if it is to go",
         link=DELETION,
         beside=stays_behind,
-        settles=2,
+        settles=3,
     ),
 )

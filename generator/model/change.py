@@ -202,8 +202,8 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     loudest. `when` looks closer, at the change of the object and of the field: the rule counts where it returns
     something true; `beside` as well, at what else there is. What a component says of its objects counts before what
     their kind says, but for what is refused. With `settles` 1 no other rule of a kind is asked where this one counts,
-    with 2 none at all. What is said of `removed` holds for what moved or was renamed too, unless a rule speaks of that
-    itself.
+    with more none that settles less. What is said of `removed` holds for what moved or was renamed too, unless a rule
+    speaks of that itself.
     `armed`: nothing happens now; the effect comes with a later deletion, restart or drain.
     `as_removal`: the object is deleted, if only to be made again: the effect is at least that of its removal from Git,
     protected or not.

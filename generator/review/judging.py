@@ -160,7 +160,7 @@ def _closest(fits: Sequence[tuple[int, ChangeRule]]) -> tuple[int, ChangeRule | 
     if own[1] is None or general[1] is None:
         return own if general[1] is None else general
     refused = general[1].effect is Effect.IMPOSSIBLE and own[1].effect.loudness < Effect.IMPOSSIBLE.loudness
-    return general if refused or general[1].settles > 1 else own
+    return general if refused or general[1].settles > max(1, own[1].settles) else own
 
 
 def _parts(field: FieldChange) -> Iterator[FieldChange]:
