@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from livecluster import merged
+from mergepatch import merged
 from reference import ROOT
 
 Object = dict[str, Any]
