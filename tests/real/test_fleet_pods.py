@@ -234,6 +234,7 @@ def test_a_run_vendors_charts_in_parts(site: Site, two: World, shop: Shop, tmp_p
     spec.unlink()
     assert done.returncode == 0, done.stdout + done.stderr + site.gen("logs", done.stdout.split()[0]).stdout
     assert git(site.server, "log", "--format=%an %s", "toys..gen/toys") == "gen Vendor all clusters"
+    owned(site, os.getuid())
     git(tmp_path, "clone", "-q", "--branch", "gen/toys", str(site.server), str(tmp_path / "made"))
     two.gen("vendor")
     assert held(tmp_path / "made") == two.tree()
