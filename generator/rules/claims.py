@@ -136,8 +136,10 @@ def _claims_its_own(pod: Pod) -> bool:
 
 
 def _ends(one: Object, at: Path) -> bool:
-    """Tell whether pods of a job that has ended are deleted."""
-    return dig(one.manifest, *at, TTL) is not None or dig(one.manifest, *at, "cleanPodPolicy") == "All"
+    """Tell whether pods of a job that has ended are deleted, if only because its CronJob keeps none."""
+    kept = [one.spec.get(f"{which}JobsHistoryLimit") for which in ("successful", "failed")]
+    limited = dig(one.manifest, *at, TTL) is not None or dig(one.manifest, *at, "cleanPodPolicy") == "All"
+    return limited or kept == [0, 0]
 
 
 def classes_of(built: Built) -> dict[str, Object]:

@@ -150,6 +150,13 @@ def test_what_a_job_s_pods_claim_is_given_back(
     assert seen(given_back, built(ended)) == []
 
 
+def test_a_cron_job_that_keeps_no_job_gives_it_back() -> None:
+    for failed, findings in ((0, 0), (1, 1)):
+        limits = {"successfulJobsHistoryLimit": 0, "failedJobsHistoryLimit": failed}
+        one = job("CronJob", "batch/v1", ("jobTemplate", "spec"), OWN, **limits)
+        assert len(seen(given_back, built(one))) == findings
+
+
 def test_pods_that_go_when_their_job_ends_give_it_back() -> None:
     worker = ("tfReplicaSpecs", "Worker")
     for policy, findings in (("All", 0), ("Running", 1)):
