@@ -39,9 +39,20 @@ def run(twins: dict[str, Any], seconds: float = float("inf"), **groups: int) -> 
 
 
 def test_every_file_of_twins_is_in_one_group() -> None:
+    """Or all that it has is in several: the whole installations, a cluster each."""
     marked = {path.stem for path in (ROOT / "tests").rglob("test_*.py") if "pytest.mark.twin\n" in path.read_text()}
-    named = [name for group in runpy.run_path(str(TOOL))["GROUPS"] for name in group.files]
-    assert sorted(named) == sorted(marked)
+    groups = runpy.run_path(str(TOOL))["GROUPS"]
+    named = [name for group in groups if not group.only for name in group.files]
+    parts = [(*group.files, group.only) for group in groups if group.only]
+    assert sorted(parts) == sorted(("test_whole", one.name) for one in (ROOT / "clusters").iterdir())
+    assert sorted([*named, "test_whole"]) == sorted(marked)
+
+
+def test_a_part_of_a_file_runs_alone(tmp_path: Path, twins: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, "test_parts", "pass\n\n@pytest.mark.twin\ndef test_other() -> None:\n    assert False")
+    twins["GROUPS"] = (twins["Group"](1, ("test_parts",), only="test_it"),)
+    assert twins["main"](float("inf")) == 0
+    assert "twins: test_parts test_it took" in capsys.readouterr().out
 
 
 def test_a_fault_fails_twice_and_a_hitch_does_not(

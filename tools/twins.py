@@ -34,17 +34,19 @@ OVERRUN = 180.0
 
 class Group(NamedTuple):
     """Files that share servers, by their names below `tests/real`, and how long they took together, in seconds. What is
-    `late` needs much of a machine at once: it comes when other tests that run beside are near their end.
+    `late` needs much of a machine at once: it comes when other tests that run beside are near their end. With `only` it
+    is those of its tests whose names have this.
     """
 
     seconds: int
     files: tuple[str, ...]
     late: bool = False
+    only: str = ""
 
     @property
     def name(self) -> str:
         """What it is called in reports."""
-        return " ".join(self.files)
+        return " ".join((*self.files, *([self.only] if self.only else ())))
 
 
 GROUPS = (
@@ -53,8 +55,10 @@ GROUPS = (
     Group(1000, ("test_live_acceptance", "test_live_care", "test_live_upkeep")),
     Group(600, ("test_live_sync",)),
     Group(530, ("test_rehearse_argocd",)),
-    Group(600, ("test_whole",), late=True),
-    Group(400, ("test_whole_lab",), late=True),
+    Group(600, ("test_whole",), late=True, only="ml50"),
+    Group(330, ("test_whole",), late=True, only="a30-bench"),
+    Group(600, ("test_whole",), late=True, only="gpu-serving"),
+    Group(420, ("test_whole_lab",), late=True),
     Group(700, ("test_live_drives",)),
     Group(480, ("test_twin", "test_twin_attacks", "test_twin_metrics", "test_twin_without_kueue")),
     Group(690, ("test_twin_frameworks",)),
@@ -176,10 +180,10 @@ def outcomes(waiting: list[Group], clock: Clock, folder: Path, beside: int | Non
 
 def pytest(group: Group, clock: Clock, folder: Path, *more: str) -> int | None:
     """Run a group's tests and print all that they said. Returns pytest's exit code, None where it was ended."""
-    mark = group.files[0]
+    mark = f"{group.files[0]}{group.only}"
     command = [sys.executable, "-m", "pytest", "-q", "-m", "twin", "--durations=10", "--durations-min=5"]
     command += ["-o", f"cache_dir={folder / mark}", *more]
-    command += [f"tests/real/{name}.py" for name in group.files]
+    command += [*(f"tests/real/{name}.py" for name in group.files), *(["-k", group.only] if group.only else [])]
     begun = time.monotonic()
     with (folder / f"{mark}.log").open("w+") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
