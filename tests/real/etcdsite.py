@@ -190,7 +190,18 @@ def containerd(folder: Path) -> Iterator[dict[str, str]]:
     with apart, lock, running(folder / "log", ["containerd", "--config", str(folder / "config.toml")], socket.exists):
         command = ["ctr", "--namespace=k8s.io", "images", "import", "--all-platforms", str(archive)]
         subprocess.run(command, env=os.environ | told, check=True, capture_output=True)
-        yield told
+        try:
+            yield told
+        finally:
+            _end_containers(os.environ | told)
+
+
+def _end_containers(environment: dict[str, str]) -> None:
+    """End what a drill that was killed has left: it outlives containerd."""
+    tasks = ["ctr", "--namespace=k8s.io", "tasks"]
+    left = subprocess.run([*tasks, "list", "-q"], env=environment, check=True, capture_output=True, text=True)
+    for name in left.stdout.split():
+        subprocess.run([*tasks, "delete", "--force", name], env=environment, check=True, capture_output=True)
 
 
 @contextlib.contextmanager
