@@ -44,6 +44,24 @@ def test_files_of_a_checkout_that_its_owner_alone_reads_are_read_by_services(nod
     assert [str(one) for one in brought if one.stat().st_mode & 0o044 != 0o044] == []
 
 
+def test_files_that_a_former_run_laid_unread_are_read_from_now_on(node: Node) -> None:
+    assert node.prepare("system").returncode == 0
+    brought = [
+        one.relative_to(node.place / "node/all") for one in (node.place / "node/all").rglob("*") if one.is_file()
+    ]
+    for one in brought:
+        (node.root / one).chmod(0o600)
+    assert node.prepare("system").returncode == 0
+    assert [str(one) for one in brought if (node.root / one).stat().st_mode & 0o044 != 0o044] == []
+
+
+def test_a_pool_without_files_where_no_other_s_were_brought_is_told(node: Node) -> None:
+    """A playbook brings those of its own pool alone."""
+    shutil.rmtree(node.place / "node/pools")
+    done = node.prepare("system")
+    assert (done.returncode, "here these have: none\n" in done.stdout, done.stderr) == (0, True, "")
+
+
 def test_another_pool_gets_nothing_of_it(node: Node) -> None:
     assert node.prepare("system").returncode == 0
     assert not (node.root / "etc/kubernetes/patches/kubeletconfiguration0+merge.yaml").exists()
@@ -54,8 +72,8 @@ def test_a_pool_without_files_of_its_own_is_told(node: Node) -> None:
     """It may be mistyped."""
     done = node.prepare("gpu-trainin")
     assert done.returncode == 0, done.stderr
-    pools = "cpu gpu-inference gpu-training nas system"
-    assert f"   pool gpu-trainin has no files of its own; these have: {pools}\n" in done.stdout
+    pools = "cpu gpu-inference gpu-training nas system "
+    assert f"   pool gpu-trainin has no files of its own; here these have: {pools}\n" in done.stdout
     assert "no files of its own" not in node.prepare("gpu-training").stdout
 
 

@@ -71,6 +71,12 @@ def test_what_is_no_number_is_refused_before_anything_is_read(site: Site, tmp_pa
     told(site.drill(WHOLE, tmp_path, SAMPLE=given), BAD, f"FAILED: sample is a whole number, not {given}\n")
 
 
+def test_a_sample_of_no_file_is_refused_before_anything_is_read(site: Site, tmp_path: Path) -> None:
+    told(
+        site.drill(WHOLE, tmp_path, SAMPLE="0"), BAD, "FAILED: sample is 0: a drill that reads no file proves nothing\n"
+    )
+
+
 def test_a_sample_is_the_newest_file_and_others_by_lot(site: Site, data: Path, tmp_path: Path) -> None:
     fill(data, 21, 30)
     last = data / "run-1" / "last"

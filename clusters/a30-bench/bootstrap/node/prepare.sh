@@ -14,12 +14,13 @@ echo "1. files for every node, then those of pool $pool"
 # Of a checkout that its owner alone reads, too: services read some as users of their own. Nothing here is secret.
 umask 022
 find "$here/all" "$here/pools" ! -perm -0044 -exec chmod go+rX {} + 2>/dev/null || true
-cp -R "$here/all/." "$root/"
+cp -R --remove-destination "$here/all/." "$root/" # of a former run: what is copied over another file keeps its mode
 # A pool with nothing of its own has no folder, nor has one that is mistyped.
 if [ -d "$here/pools/$pool" ]; then
-  cp -R "$here/pools/$pool/." "$root/"
+  cp -R --remove-destination "$here/pools/$pool/." "$root/"
 else
-  echo "   pool $pool has no files of its own; these have: $(cd "$here/pools" && echo *)"
+  others=$(find "$here/pools" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null | sort | tr '\n' ' ')
+  echo "   pool $pool has no files of its own; here these have: ${others:-none}"
 fi
 mkdir -p "$root/etc/kubernetes/patches" "$root/etc/containerd/conf.d" "$root/etc/containerd/certs.d"
 
