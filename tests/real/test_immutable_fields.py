@@ -42,8 +42,9 @@ MADE_UP = ROOT / "tests/real/kinds.yaml"
 ENOUGH = {"other": 2}
 """How often one field of one kind is changed to another value; to be taken away or added it is once."""
 
-# In this order, as each judges or counts what is written: what stands in one is deleted before the next.
-LATE = ("ResourceQuota", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+# In this order, as each judges or counts what is written: what stands in one is deleted before the next. What
+# refuses by a limit may see it before what sets its defaults does, and refuse a pod that is made meanwhile.
+LATE = ("LimitRange", "ResourceQuota", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 
 # What servers choose themselves is the same when it is written down, and nobody else can know it.
 CHOSEN = {
