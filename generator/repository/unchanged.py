@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -38,14 +39,15 @@ Seen = dict[str, dict[str, Identity]]
 
 class Memory(msgspec.Struct, frozen=True):
     """What a render saw that found nothing to change: the program, the files, and what it made of the clusters with
-    which nothing was wrong. `left` is a digest of the program and of the files as the last render left them, with
-    changes or without, and `refused` whether it refused to write.
+    which nothing was wrong. `left` is a digest of the files as the last render left them, with changes or without,
+    `left_by` one of its program, and `refused` whether it refused to write.
     """
 
     program: dict[str, Identity]
     seen: Seen
     clusters: dict[str, Rendered]
     left: str = ""
+    left_by: str = ""
     refused: bool = False
 
 
@@ -55,12 +57,17 @@ NOTHING = Memory({}, {}, {})
 class Look:
     """The files of a repository, as they stood before anything of it was read."""
 
-    def __init__(self, root: Path, file: Path, before: Memory, now: Memory, begun: int) -> None:
+    def __init__(self, root: Path, file: Path, before: Memory, seen: Seen, begun: int) -> None:
         self._root = root
         self._file = file
         self._before = before
-        self._now = now
+        self._seen = seen
         self._begun = begun
+
+    @cached_property
+    def _program(self) -> dict[str, Identity]:
+        """The program, which is looked at where the files alone do not tell: it has more of them than most clusters."""
+        return _program()
 
     @classmethod
     def at(cls, root: Path) -> "Look | None":
@@ -69,27 +76,26 @@ class Look:
             if place := locate(root):
                 file = place.git_dir / "gen" / f"unchanged{place.prefix.rstrip('/').replace('/', '-')}.json"
                 begun = time.time_ns()
-                now = Memory(_program(), _seen(os.path.realpath(root)), {})
-                return cls(root, file, _memory(file), now, begun)
+                return cls(root, file, _memory(file), _seen(os.path.realpath(root)), begun)
         return None
 
     @property
     def whole(self) -> bool:
         """Whether nothing differs from what the last render saw, in no cluster and nowhere else."""
-        return bool(self._before.clusters) and self._before.seen == self._now.seen and self._same_program
+        return self._same_program and bool(self._before.clusters) and self._before.seen == self._seen
 
     @property
     def answer(self) -> Literal["nothing", "refused", "unknown"]:
         """What a render would come to, as far as the last one tells. Unlike `whole` it trusts a file of the last
         moment: enough for a word on what comes next.
         """
-        if self._before.left != _digest(self._now.program, self._now.seen):
+        if self._before.left != _digest(self._seen) or self._before.left_by != _digest(self._program):
             return "unknown"
         return "refused" if self._before.refused else "nothing"
 
     def edited_last(self, name: str) -> bool:
         """Whether a cluster's file was changed after all other files of the cluster."""
-        files = {path: one for path, one in self._now.seen.get(name, {}).items() if stat.S_ISREG(one[1])}
+        files = {path: one for path, one in self._seen.get(name, {}).items() if stat.S_ISREG(one[1])}
         edited = files.pop(f"clusters/{name}/cluster.yaml", None)
         return edited is not None and all(one[-1] < edited[-1] for one in files.values())
 
@@ -103,36 +109,37 @@ class Look:
         something is `wrong` are rendered again each time.
         """
         with suppress(OSError):
-            _save(self._file, structs.replace(self._made(outcome, wrong), left=self._left(), refused=outcome.refused))
+            made = self._made(outcome, wrong)
+            _save(self._file, structs.replace(made, **self._left(), refused=outcome.refused))
 
     def keep(self) -> None:
         """Keep that a render of what was seen changes nothing: somebody has looked."""
         with suppress(OSError):
-            _save(self._file, structs.replace(self._before, left=self._left(), refused=False))
+            _save(self._file, structs.replace(self._before, **self._left(), refused=False))
 
-    def _left(self) -> str:
-        """Return the digest of what stands there now; none where a cluster file was changed meanwhile."""
+    def _left(self) -> dict[str, str]:
+        """Return the digests of what stands there now; none where a cluster file was changed meanwhile."""
         after = _seen(os.path.realpath(self._root))
         files = [(name, f"clusters/{name}/cluster.yaml") for name in after]
-        same = all(after[name].get(file) == self._now.seen.get(name, {}).get(file) for name, file in files)
-        return _digest(self._now.program, after) if same else ""
+        same = all(after[name].get(file) == self._seen.get(name, {}).get(file) for name, file in files)
+        return {"left": _digest(after), "left_by": _digest(self._program)} if same else {"left": "", "left_by": ""}
 
     def _made(self, outcome: Outcome, wrong: Iterable[str]) -> Memory:
-        program = _settled(self._now.program, self._begun)
-        if outcome.plan.changes or outcome.notes or program != self._now.program:
+        program = _settled(self._program, self._begun)
+        if outcome.plan.changes or outcome.notes or program != self._program:
             return self._before
         left = {*wrong, *(name.split("/")[0] for name in (*outcome.stale, *outcome.damaged))}
         clusters = {name: one for name, one in outcome.rendered.items() if name not in left}
-        seen = {name: _settled(files, self._begun) for name, files in self._now.seen.items()}
+        seen = {name: _settled(files, self._begun) for name, files in self._seen.items()}
         return Memory(program, seen, clusters)
 
     @property
     def _same_program(self) -> bool:
-        return self._before.program == self._now.program
+        return self._before.program == self._program
 
     def _stands(self, name: str, one: Rendered) -> bool:
         """Tell whether all files of a cluster, its own and the shared ones, are as they were."""
-        before, now = self._before.seen, self._now.seen
+        before, now = self._before.seen, self._seen
         shared = all(before[""].get(path, ()) == now[""].get(path) for path in one.shared)
         return shared and before.get(name) == now.get(name)
 
@@ -145,9 +152,9 @@ def _memory(file: Path) -> Memory:
     return found if "" in found.seen or not found.clusters else NOTHING
 
 
-def _digest(program: dict[str, Identity], seen: Seen) -> str:
+def _digest(found: Seen | dict[str, Identity]) -> str:
     """Return a digest that a chance does not hit; hashlib would load OpenSSL, for which a check need not wait."""
-    return f"{zlib.crc32(msgspec.json.encode((program, seen), order='sorted')):08x}"
+    return f"{zlib.crc32(msgspec.json.encode(found, order='sorted')):08x}"
 
 
 def _save(file: Path, memory: Memory) -> None:

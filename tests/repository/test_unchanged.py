@@ -541,6 +541,17 @@ def test_a_check_tells_what_comes_next(repository: Path, capsys: pytest.CaptureF
     assert next_of(repository, capsys) == NOTHING
 
 
+def test_another_gen_asks_the_last_render_nothing(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert next_of(repository, capsys) == NOTHING
+    for program, answer in ((unchanged._program(), "nothing"), ({"another": (1,)}, "unknown")):
+        monkeypatch.setattr(unchanged, "_program", lambda program=program: program)
+        look = Look.at(repository)
+        assert look
+        assert look.answer == answer
+
+
 def test_what_changes_while_it_is_rendered_is_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     look = Look.at(repository)
     assert look
