@@ -18,6 +18,7 @@ from generator.model.secret_texts import (
     is_named_so,
     is_secret,
     keys_and_tokens,
+    may_hold_keys,
     within,
 )
 
@@ -40,8 +41,9 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
     parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
     addresses = {at for at, _ in urls(cluster)}
     texts = _texts(msgspec.to_builtins(parts, enc_hook=str))
+    marked = may_hold_keys("\n".join(text for _, text, _ in texts))
     for at, text, beside in texts:
-        if found := keys_and_tokens(text):
+        if marked and (found := keys_and_tokens(text)):
             fix = "remove it, and replace it where it is used"
             yield Finding(at=at, message=f"this is {found[0]}", fix=fix, secret=True)
         elif at not in addresses and in_address(text):

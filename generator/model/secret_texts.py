@@ -55,9 +55,14 @@ HARMLESS = (
 
 def keys_and_tokens(text: str) -> list[str]:
     """Return which keys and tokens of well-known forms are in a text: `a GitHub token`."""
-    if not any(mark in text for mark in _MARKS):
+    if not may_hold_keys(text):
         return []
     return [name for name, (form, _) in KEYS_AND_TOKENS.items() if re.search(form, text)]
+
+
+def may_hold_keys(text: str) -> bool:
+    """Tell quickly whether a text, or several in one, may hold a key or a token of a well-known form."""
+    return any(mark in text for mark in _MARKS)
 
 
 def is_named_so(name: str) -> bool:
