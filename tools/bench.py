@@ -4,7 +4,8 @@
 Each figure is the median of new processes with a warm disk cache, in repositories made in memory where the machine
 has /dev/shm. Budgets are multiples of other work that is measured in the same run, since machines differ by half.
 Exit code 1 when one is missed by more than a quarter, unless --report-only is given. CPU is what the process took, less
-the others that it starts for many clusters: on a busy machine it tells more than the clock.
+the others that it starts for many clusters: on a busy machine it tells more than the clock. With --fastest, as in CI,
+the fastest run counts instead of the median: others on the machine only add.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+import measuring
 from bench_rendered import folders, rendered
 from kustomize import command as kustomize
 from measuring import (
@@ -96,6 +98,10 @@ def single(folder: Path, runs: int, base: Bases) -> Iterator[Row]:
     yield timed("`gen render`, unchanged since the last", median([GEN, "render"], place, runs=runs), base.python(11))
     committed(place)
     file = place / "clusters/ml50/cluster.yaml"
+    toggle(file)
+    edited = median([GEN, "check"], place, runs=runs)
+    yield timed("`gen check`, one line changed", edited, base.python(30))
+    toggle(file)
     line = median([GEN, "render"], place, runs=runs, before=lambda: toggle(file))
     yield timed("`gen render`, one line changed", line, base.python(14))
     yield Row("memory of `gen check`", check.memory, "MiB", 40)
@@ -272,15 +278,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure gen's speed budgets.")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--report-only", action="store_true", help="exit 0 whatever was measured")
+    parser.add_argument("--fastest", action="store_true", help="the fastest run counts, not the median")
     parser.add_argument("--runs", type=int, default=7, help="of each command; a third for many clusters")
     options = parser.parse_args()
     if unknown := {*options.parts} - {*PARTS}:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    measuring.typical = min if options.fastest else measuring.typical
     compileall.compile_dir(ROOT / "generator", quiet=1)  # an edited module would be compiled anew by each process
     memory = Path("/dev/shm")  # noqa: S108 - a file system in memory, used below a folder of our own
     failed = False
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
-        sys.stdout.write("| work | budget | median | CPU | |\n|---|---|---|---|---|\n")
+        counts = "fastest" if options.fastest else "median"
+        sys.stdout.write(f"| work | budget | {counts} | CPU | |\n|---|---|---|---|---|\n")
         folder = Path(name)
         base = bases(folder, options.runs)
         for part, share in (PARTS[one] for one in options.parts or PARTS):

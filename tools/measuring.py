@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ SOURCE = (ROOT / "clusters/ml50/cluster.yaml").read_text()
 GEN = str(Path(sys.executable).with_name("gen"))
 LEEWAY = 1.25
 """How far over a budget fails: moments differ."""
+typical: Callable[[Iterable[float]], float] = statistics.median
+"""What counts of several runs: `main` of bench.py may take the fastest instead."""
 SETTLED = 2.1
 """Seconds after which `gen render` may trust what it remembers of files (`SETTLED` of repository/unchanged.py)."""
 
@@ -111,12 +113,12 @@ def median(  # noqa: PLR0913 - how a program is run
     env: Mapping[str, str] | None = None,
     fine: tuple[int, ...] = (0,),
 ) -> Sample:
-    """Return the medians of several runs after one that warms up; `before` prepares each."""
+    """Return what is typical of several runs after one that warms up; `before` prepares each."""
     samples = []
     for _ in range(runs + 1):
         before()
         samples.append(run(command, folder, env, fine=fine))
-    return Sample(*(statistics.median(column) for column in zip(*samples[1:], strict=True)))
+    return Sample(*map(typical, zip(*samples[1:], strict=True)))
 
 
 def cluster(number: int) -> str:
