@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from generator.checks.places import by_place, entries, unknown
-from generator.components.ceph_cluster.classes import block_class, bucket_class, file_class
+from generator.components.ceph_cluster.names import block_class, bucket_class, file_class
 from generator.components.minio.layout import STORAGE_CLASS
 from generator.model.backup import CopyTarget
 from generator.model.capacity import ceph_raw

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from generator.components.ceph_cluster.classes import block_class, file_class
+from generator.components.ceph_cluster.names import block_class, file_class
 from generator.components.component import Manifest
 from generator.components.queues.volumes import claimable
 from generator.errors import UsageError

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from generator.components.ceph_cluster import health
+from generator.components.ceph_cluster.install import health
 
 HEALTHY = {"state": "Created", "phase": "Ready"}
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 from validation.schemas import problems
 
-from generator.components.kube_prometheus_stack import kube_prometheus_stack, told
+from generator.components.kube_prometheus_stack import NAMES, kube_prometheus_stack, told
 from generator.model.cluster import Adopt, Cluster, ComponentSettings
 from generator.model.fields import spots
 from generator.model.monitoring import Alert, Prometheus
@@ -51,7 +51,7 @@ def test_each_webhook_is_a_key_of_the_secret_and_none_is_in_git(ml50: Cluster) -
     assert asked == [{"name": secret.name, "key": key} for key in secret.keys]
     assert secret.keys == ("slack.on-call", "mattermost.ops.alerts")
     assert "https:" not in json.dumps(made)
-    (named,) = {name for _, way, _ in told.NAMES for _, name in spots(made, way)}
+    (named,) = {name for _, way, _ in NAMES for _, name in spots(made, way)}
     assert named == secret.name
 
 

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.classes import bucket_class
 from generator.components.ceph_cluster.daemons import rook_object
+from generator.components.ceph_cluster.names import bucket_class
 from generator.components.ceph_cluster.pools import rgw_secret, rgw_service
 from generator.components.component import Ignore, Manifest, Secret, protect
 from generator.components.issuers import DECADE, for_server

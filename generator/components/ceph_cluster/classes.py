@@ -2,27 +2,12 @@
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.pools import metadata_pool
+from generator.components.ceph_cluster.names import block_class, bucket_class, file_class, metadata_pool, snapshot_class
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
 from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Manifest
 from generator.components.rook_ceph import NAMESPACE
-from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
-
-
-def block_class(pool: CephPool) -> str:
-    """Return the name of the storage class of a block pool."""
-    return pool.storage_class or pool.name
-
-
-def file_class(filesystem: CephFilesystem, pool: CephPool) -> str:
-    """Return the name of the storage class of one data pool of a filesystem."""
-    return pool.storage_class or f"{filesystem.name}-{pool.name}"
-
-
-def bucket_class(store: CephObjectStore) -> str:
-    """Return the name of the storage class of an object store's buckets."""
-    return store.data.storage_class or f"{store.name}-bucket"
+from generator.model.storage import Ceph, CephPool
 
 
 def storage_classes(ceph: Ceph) -> Iterator[Manifest]:
@@ -78,11 +63,6 @@ def secrets_of(prefix: str) -> dict[str, str]:
         parameters[f"csi.storage.k8s.io/{role}-secret-name"] = name
         parameters[f"csi.storage.k8s.io/{role}-secret-namespace"] = NAMESPACE
     return parameters
-
-
-def snapshot_class(kind: str) -> str:
-    """Return the name of the class of snapshots of volumes that are `rbd` or `cephfs`."""
-    return f"csi-{kind}plugin-snapclass"
 
 
 def snapshot_classes(ceph: Ceph) -> Iterator[Manifest]:

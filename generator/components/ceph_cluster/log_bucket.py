@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.classes import bucket_class
 from generator.components.ceph_cluster.daemons import rook_object
+from generator.components.ceph_cluster.names import bucket_class
 from generator.components.component import Manifest, Secret, protect
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster

@@ -6,6 +6,7 @@ from msgspec import structs
 
 from generator.components.ceph_cluster.daemons import on_ceph_hosts, rook_object
 from generator.components.ceph_cluster.devices import device_classes
+from generator.components.ceph_cluster.names import metadata_pool
 from generator.components.component import Manifest
 from generator.components.parts import apart, resources
 from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS, NAMESPACE
@@ -37,11 +38,6 @@ def block_pools(ceph: Ceph) -> Iterator[Manifest]:
         if pool.erasure:
             replicated = structs.replace(pool, erasure=None, replicas=3, quota=None)
             yield rook_object("CephBlockPool", metadata_pool(pool), pool_spec(replicated))
-
-
-def metadata_pool(pool: CephPool) -> str:
-    """Return the name of the replicated pool beside an erasure-coded one."""
-    return f"{pool.name}-metadata"
 
 
 def filesystems(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:

@@ -9,7 +9,6 @@ import re
 from generator.components.alerting import Rule, group
 from generator.components.common import monitored_from, proxy_variables
 from generator.components.component import Manifest, Secret, Turn
-from generator.components.operated import OWN
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Alert, Prometheus, seconds
@@ -37,16 +36,6 @@ THING = (
     *("cluster_queue", "name", "backup", "obj_namespace", "obj_name"),
 )
 """Labels that are equal where two alerts are about one thing. What both lack is equal."""
-
-CONFIGURED_BY = (
-    ("AlertmanagerConfig", "spec.alertmanagerConfiguration.name", OWN),
-    ("Secret", "spec.configSecret", OWN),
-)
-NAMES = (
-    ("Secret", "spec.receivers.*.slackConfigs.*.apiURL.name", OWN),
-    ("Secret", "spec.receivers.*.webhookConfigs.*.urlSecret.name", OWN),
-)
-"""What an Alertmanager names, and what an AlertmanagerConfig does of what this one may."""
 
 
 def objects(cluster: Cluster, settings: Prometheus) -> list[Manifest]:

@@ -9,8 +9,9 @@ from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.cert_manager import CONTROLLER as CERTIFIER
 from generator.components.cert_manager import METRICS as CERTIFIER_PORT
 from generator.components.cert_manager import NAMESPACE as CERT_MANAGER
-from generator.components.common import MONITORING, monitored_from, release_of
+from generator.components.common import monitored_from, release_of
 from generator.components.component import Manifest
+from generator.components.kube_prometheus_stack import NAMESPACE
 from generator.components.kube_prometheus_stack.alerts import (
     backups_missed,
     benchmarks_failed,
@@ -29,7 +30,6 @@ from generator.components.kube_prometheus_stack.use import gpu_use
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 
-NAMESPACE = MONITORING
 GRAFANA = {"app.kubernetes.io/name": "grafana"}
 """Labels of Grafana's pods, as its chart sets them."""
 TOLD_BY_ZABBIX = (

@@ -7,7 +7,7 @@ from generator.components.common import prometheus_crds
 from generator.components.component import Component, Manifest, Namespace, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.issuers import signed
-from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
+from generator.components.kube_prometheus_stack import NAMESPACE as MONITORING
 from generator.components.log_store.alerts import rule_group
 from generator.components.log_store.bucket import Place, keys, place_of
 from generator.components.log_store.names import CLIENT, NAMESPACE

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from generator.components.ceph_cluster.classes import block_class, file_class
+from generator.components.ceph_cluster.names import block_class, file_class
 from generator.components.queues import flavors, nominal
 from generator.model.capacity import machines_of
 from generator.model.cluster import Cluster

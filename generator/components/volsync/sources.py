@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.classes import block_class, file_class, snapshot_class
+from generator.components.ceph_cluster.names import block_class, file_class, snapshot_class
 from generator.components.component import Manifest, Secret
 from generator.components.issuers import signed, trusting
 from generator.components.parts import resources

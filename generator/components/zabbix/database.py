@@ -1,6 +1,6 @@
 """Zabbix's PostgreSQL: one, with its volume."""
 
-from generator.components.ceph_cluster.classes import block_class
+from generator.components.ceph_cluster.names import block_class
 from generator.components.component import Manifest, protect
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security
 from generator.components.zabbix.names import DATABASE, SCRIPT, SET_PASSWORD, pod, workload
