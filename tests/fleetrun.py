@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reference import ROOT
 
-from generator.components.fleet import scripts
+from generator.components.fleet.install import scripts
 
 GEN = (sys.executable, "-m", "generator")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.components.etcd_backup import scripts
+from generator.components.etcd_backup.install import scripts
 
 NOW = 1_800_000_000
 

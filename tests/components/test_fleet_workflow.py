@@ -14,7 +14,8 @@ from generator.checks.volumes import parts_shared
 from generator.cli import run
 from generator.components import compose
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
-from generator.components.fleet import DEFINITION, NAMESPACE, fleet, key, scripts
+from generator.components.fleet import DEFINITION, NAMESPACE, fleet
+from generator.components.fleet.install import key, scripts
 from generator.model.cluster import Cluster
 from generator.model.gitops import Fleet
 from generator.repository.scaffold import starter

@@ -9,7 +9,8 @@ from reference import load
 from validation.schemas import problems
 
 from generator.components.component import Component
-from generator.components.log_collector import log_collector, tenants
+from generator.components.log_collector import log_collector
+from generator.components.log_collector.install import tenants
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Logs, LogServer
 

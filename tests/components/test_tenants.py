@@ -14,7 +14,8 @@ from generator.components.component import Component, Manifest
 from generator.components.kueue import TEAM
 from generator.components.queues import BATCH, queues
 from generator.components.tenants import DEFINITION as TENANTS
-from generator.components.tenants import quota, tenants
+from generator.components.tenants import tenants
+from generator.components.tenants.install import quota
 from generator.components.tenants.pods import ALLOWED
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity

@@ -13,7 +13,7 @@ from etcdsite import Machine, Site, fill, healthy, site
 from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
 from reference import load
 
-from generator.components.etcd_backup import scripts
+from generator.components.etcd_backup.install import scripts
 from generator.components.minio.settings import policy
 from generator.model.storage import ObjectUser
 from tools import program

@@ -22,7 +22,8 @@ from vendoring import held, toys
 from generator.build.kustomize import program as kustomize
 from generator.cli import run
 from generator.components.component import HELM
-from generator.components.fleet import NAMESPACE, fleet, scripts
+from generator.components.fleet import NAMESPACE, fleet
+from generator.components.fleet.install import scripts
 from generator.live.apiserver import tries
 from generator.live.identity import record
 from generator.model.cluster import Cluster

@@ -19,7 +19,7 @@ from reference import load
 from zabbixsite import POSTGRES, database_in, psql
 
 from generator.components.minio.settings import policy
-from generator.components.zabbix_backup import scripts
+from generator.components.zabbix_backup.install import scripts
 from tools import program
 
 pytestmark = pytest.mark.real

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from generator.components.volsync import values
+from generator.components.volsync.install import values
 from generator.components.volsync.names import NAMESPACE
 from generator.live.apiserver import free_ports
 

@@ -13,7 +13,7 @@ from reference import load
 
 from generator.components.argo_workflows import VERSIONS as ARGO
 from generator.components.argo_workflows import configuration
-from generator.components.tenants import belongings
+from generator.components.tenants.install import belongings
 from generator.components.tenants.rbac import STEPS
 from generator.errors import UsageError
 from generator.model.cluster import Cluster

@@ -2,35 +2,19 @@
 
 from generator.components.argo_workflows import operated
 from generator.components.common import CLUSTER_ROLES, MONITORING
-from generator.components.component import Component, Namespace, Tier
+from generator.components.component import Component, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.health_report.facts import config_map
 from generator.components.health_report.names import FACTS, NAME, NAMESPACE, SCRIPTS
-from generator.components.health_report.rights import policies, rights
-from generator.components.health_report.template import schedule, scripts, workflow_template
 from generator.components.rule_files import read_rules
 from generator.model.cluster import Cluster
 from generator.model.compared import named
 
 
 def health_report(cluster: Cluster) -> Component:
-    """Return what reports. It has a namespace of its own: who may have a report made there may nothing else."""
-    return Component(
-        name=DEFINITION.name,
-        tier=DEFINITION.tier,
-        summary="Operations: a weekly report of health and capacity",
-        version="v1",
-        namespaces=(Namespace(NAMESPACE),),
-        base=(scripts(),),
-        objects=(
-            *rights(cluster),
-            *policies(cluster),
-            config_map(cluster),
-            workflow_template(cluster),
-            schedule(cluster),
-        ),
-        needs=("argo-workflows",),
-    )
+    """Return what reports."""
+    from generator.components.health_report.install import install  # noqa: PLC0415 - only a render makes it
+
+    return install(cluster)
 
 
 DEFINITION = Definition(
