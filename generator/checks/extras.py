@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from generator.checks.places import entries, unknown
 from generator.checks.versions import COMPONENTS, MOST_OF_A_RELEASE
 from generator.components import CATALOGUE, absent, catalogue
-from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
+from generator.components.argo_cd import NAMESPACE as ARGO_CD
 from generator.components.component import OF_DEFINITIONS
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, remove

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from generator.checks.places import entries, repeats
 from generator.checks.tiers import ELSEWHERE
-from generator.components.node_text import is_pem
+from generator.components.pem import is_pem
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, dotted, put, remove
 from generator.model.rule import rule, warning

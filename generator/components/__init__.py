@@ -53,10 +53,8 @@ from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
 from generator.components.pulled_images import DEFINITION as PULLED_IMAGES
 from generator.components.queues import DEFINITION as QUEUES
 from generator.components.rdma import DEFINITION as RDMA
-from generator.components.reports import reported
 from generator.components.rook_ceph import DEFINITION as ROOK_CEPH
 from generator.components.scratch import DEFINITION as SCRATCH
-from generator.components.secret_store import from_store
 from generator.components.snapshot_controller import DEFINITION as SNAPSHOT_CONTROLLER
 from generator.components.tenants import DEFINITION as TENANTS
 from generator.components.trainer import DEFINITION as TRAINER
@@ -157,6 +155,9 @@ def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component
     """Return everything that `gen` installs on a cluster, with what its file says of each component applied. Argo CD
     inflates charts itself only while some component that has one is not in `vendored`.
     """
+    from generator.components.reports import reported  # noqa: PLC0415 - only a render makes objects
+    from generator.components.secret_store import from_store  # noqa: PLC0415 - as above
+
     made = [_made(one, cluster) for one in catalogue(cluster).values() if one.wanted(cluster)]
     kept = [component for component in made if component and cluster.settings(component.name).managed]
     kept = reported(cluster, kept)

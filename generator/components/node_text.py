@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Literal, Self
 
+from generator.components.pem import is_pem
 from generator.components.static import read_folder, read_text
 from generator.errors import UsageError
 
@@ -19,7 +20,6 @@ _CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _WORD = re.compile(r"[A-Za-z0-9_.:/@+,=^-]+")
 _NODES = r"([a-z0-9.-]+(\[[0-9,-]+\][a-z0-9.-]*)*(, ?[a-z0-9.-]+(\[[0-9,-]+\][a-z0-9.-]*)*)*)?"
 _STEP = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9_.@+-]+")
-_PEM = r"(-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/=]+\n)+-----END CERTIFICATE-----\n*)+"
 _HOLE = re.compile(r"\{([a-z_0-9]+)\}")
 
 
@@ -144,11 +144,6 @@ class Text(str):
         if unused := values.keys() - set(_HOLE.findall(template)):
             raise KeyError(*sorted(unused))
         return str.__new__(cls, _HOLE.sub(lambda hole: values[hole[1]], template))
-
-
-def is_pem(text: str) -> bool:
-    """Tell whether a text is certificates in PEM and nothing else."""
-    return bool(re.fullmatch(_PEM, text))
 
 
 class Pem(Text):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from generator.components.argo_cd.access import NAMESPACE
+from generator.components.argo_cd import NAMESPACE
 from generator.components.common import OWN_LABELS, SYNC_WAVE
 from generator.components.component import NAMESPACES, Component, Ignore, Manifest, Tier, protect
 from generator.layout.files import Files, corner, document, kustomization, objects

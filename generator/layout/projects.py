@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from generator.components import CATALOGUE
-from generator.components.argo_cd.access import NAMESPACE
+from generator.components.argo_cd import NAMESPACE
 from generator.components.common import SYNC_WAVE
 from generator.components.component import NAMESPACES, Component, Manifest, Tier
 from generator.components.definition import Definition

@@ -10,7 +10,7 @@ from generator.components.ceph_cluster.buckets import team_secret
 from generator.components.ceph_cluster.pools import rgw_url
 from generator.components.component import Manifest
 from generator.components.minio.layout import PORT, SERVICE
-from generator.components.minio.settings import user_secret
+from generator.components.minio.user_keys import user_secret
 from generator.components.parts import from_secret
 from generator.errors import UsageError
 from generator.model.cluster import Cluster

@@ -10,7 +10,8 @@ import pytest
 import yaml
 from msgspec import structs
 
-from generator.components.argo_cd import argo_cd, git_host
+from generator.components.argo_cd import argo_cd
+from generator.components.argo_cd.install import git_host
 from generator.components.argo_cd.settings import application_health
 from generator.components.component import Component, Health, Tier
 from generator.components.kubeadm.node import node_files

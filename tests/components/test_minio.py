@@ -14,7 +14,7 @@ from generator.components.minio import DEFINITION as MINIO
 from generator.components.minio import backed_up, minio
 from generator.components.minio.metrics import USER as METRICS
 from generator.components.minio.metrics import token
-from generator.components.minio.settings import FORMER
+from generator.components.minio.user_keys import FORMER
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus

@@ -18,11 +18,12 @@ from reference import without_backups, without_operations
 
 from generator.components.node_operations import DEFINITION, node_operations
 from generator.components.node_operations.admission import LONGEST
-from generator.components.node_operations.facts import FACTS, OF_POOL, config_maps, upgrade_facts
+from generator.components.node_operations.facts import OF_POOL, config_maps, upgrade_facts
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     DRIVER_UPGRADE,
     EXPANSION,
+    FACTS,
     LEASES,
     MAINTENANCE,
     MINIO_EXPANSION,

@@ -19,7 +19,7 @@ from msgspec import structs
 from onenode.images import image
 from reference import load
 
-from generator.components.kubeadm.etcd_snapshots import PEER_PORT
+from generator.components.kubeadm.listening import PEER_PORT
 from generator.layout.bootstrap import bootstrap
 from generator.model.cluster import Cluster
 from generator.model.secret_store import Escrow

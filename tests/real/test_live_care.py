@@ -15,7 +15,7 @@ from playedgangs import TRAIN, WORKLOADS, Gang, running
 
 from generator.components.gpu_care import gpu_care
 from generator.components.gpu_care.names import SICK
-from generator.components.gpu_operator.network import EXPORTER_PORT
+from generator.components.gpu_operator import EXPORTER_PORT
 from generator.components.node_operations.names import NAMESPACE
 
 pytest_plugins = ["apiserver"]

@@ -9,7 +9,8 @@ from reference import load, with_hardware
 from generator.components.component import Tier
 from generator.components.definition import Definition
 from generator.components.jobs import JobKind
-from generator.components.queues import cluster_queue, flavors
+from generator.components.queues import flavors
+from generator.components.queues.install import cluster_queue
 from generator.components.queues.reach import reach
 from generator.components.queues.volumes import claimable
 from generator.errors import UsageError

@@ -1,7 +1,6 @@
 """Acceptance: pools tried as a whole, by jobs that wait in the queue, against what their hardware should reach."""
 
-from generator.components.acceptance.names import JOBS, NAMESPACE
-from generator.components.acceptance.stores import OBJECTS, TEST
+from generator.components.acceptance.names import JOBS, NAMESPACE, OBJECTS, TEST
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Tier
 from generator.components.definition import Definition, Evidence, Shown

@@ -1,10 +1,9 @@
 """The jobs of acceptance, whole but for their names, their runs and how many pods they have: the steps put these in."""
 
 from generator.components import mpi_operator
-from generator.components.acceptance.names import JOBS, PORT, PROGRAMS, labels
+from generator.components.acceptance.names import JOBS, OBJECTS, PORT, PROGRAMS, TEST, labels, priority
 from generator.components.acceptance.pools import GIB, Tried, absent, environment, message, runs_mpi
-from generator.components.acceptance.queue import priority
-from generator.components.acceptance.stores import OBJECTS, TEST, stores, volume
+from generator.components.acceptance.stores import stores, volume
 from generator.components.common import POOL
 from generator.components.component import Manifest
 from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from generator.components import mpi_operator
-from generator.components.acceptance.names import JOBS
-from generator.components.acceptance.queue import priority
+from generator.components.acceptance.names import JOBS, priority
 from generator.components.acceptance.stores import stores
 from generator.components.acceptance.thresholds import link_rate
 from generator.components.queues import flavors

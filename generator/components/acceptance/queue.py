@@ -2,19 +2,14 @@
 
 from collections.abc import Iterator
 
-from generator.components.acceptance.names import JOBS, labels
+from generator.components.acceptance.names import JOBS, labels, priority
 from generator.components.component import Manifest, Namespace
 from generator.components.kueue import TEAM
-from generator.components.queues import COHORT, covered, flavor_quotas, flavors, group, kueue_object
+from generator.components.queues import COHORT, flavors
+from generator.components.queues.install import covered, flavor_quotas, group, kueue_object
 from generator.components.tenants.pods import ALLOWED
 from generator.model.capacity import NOTHING
 from generator.model.cluster import Cluster
-
-
-def priority(cluster: Cluster) -> str | None:
-    """Return the lowest class of jobs: whoever wants the nodes gets them. None where there are no classes."""
-    classes = cluster.scheduling.priorities
-    return min(classes, key=lambda name: classes[name]) if classes else None
 
 
 def namespace(cluster: Cluster) -> Namespace:

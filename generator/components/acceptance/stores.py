@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from generator.components.acceptance.names import JOBS, labels
+from generator.components.acceptance.names import GET, JOBS, OBJECTS, PUT, TEST, labels
 from generator.components.ceph_cluster.buckets import KEYS as CLAIMED
 from generator.components.ceph_cluster.buckets import claim
 from generator.components.ceph_cluster.pools import rgw_url
-from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest, Secret
 from generator.components.issuers import signed, trusting
 from generator.components.minio import DEFINITION as MINIO
@@ -19,10 +18,7 @@ from generator.model.cluster import Cluster
 
 CA = "acceptance-ca"
 """A certificate that opens nothing: its Secret brings the CA into the namespace of the jobs."""
-TEST, OBJECTS = f"{OWN_LABELS}/test", "objects"
-"""The label of the pods that may reach the stores, and its value."""
 READER = "pods of the test `objects`"
-PUT, GET = "put-mbytes", "get-mbytes"
 
 # MB/s that a drive writes in sequence, whatever its make.
 DRIVE = {"hdd": 100, "ssd": 400, "nvme": 1000}

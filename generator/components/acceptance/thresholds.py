@@ -4,7 +4,7 @@ Start values (facts: day2 5.4, from Azure's health checks of H100 and H200, and 
 hardware reached is the better measure: steps compare with that as well, by `PARTS`.
 """
 
-from generator.components.acceptance.stores import GET, PUT
+from generator.components.acceptance.names import GET, PUT
 from generator.components.rdma import offers
 from generator.model.cluster import Cluster
 from generator.model.gpus import dense_tflops, has_bf16, named

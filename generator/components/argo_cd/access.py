@@ -2,17 +2,12 @@
 
 from msgspec import structs
 
+from generator.components.argo_cd import NAMESPACE, PART
 from generator.components.argo_cd.settings import has_admin, login
 from generator.components.common import UNWATCHED, exposed
 from generator.components.component import Manifest, Secret, Turn
 from generator.components.issuers import ISSUER, signed
 from generator.model.cluster import Cluster
-
-NAMESPACE = "argocd"
-PART = {"app.kubernetes.io/part-of": "argocd"}
-"""On all objects of Argo CD's own, and on Secrets that it reads. Its Services have a port named metrics, which its
-NetworkPolicies let everybody scrape.
-"""
 
 
 def ingress(cluster: Cluster) -> tuple[Manifest, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.components.ceph_cluster.daemons import rook_object
-from generator.components.ceph_cluster.names import bucket_class
+from generator.components.ceph_cluster.names import READER, bucket_class
 from generator.components.component import Manifest, Secret, protect
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
@@ -11,8 +11,6 @@ from generator.model.storage import CephObjectStore
 
 KEYS = "log-store-keys"
 """The Secret with the keys of the bucket; and the user whose they are, by the same name."""
-READER = "log-store"
-"""The namespace of who keeps logs there."""
 
 
 def log_store_of(cluster: Cluster) -> CephObjectStore | None:

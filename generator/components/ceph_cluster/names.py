@@ -2,6 +2,9 @@
 
 from generator.model.storage import CephFilesystem, CephObjectStore, CephPool
 
+READER = "log-store"
+"""The namespace of who keeps logs there."""
+
 
 def block_class(pool: CephPool) -> str:
     """Return the name of the storage class of a block pool."""

@@ -1,11 +1,10 @@
 """Hubble, which tells what goes through Cilium, and its certificates."""
 
+from generator.components.cilium import NAMESPACE
 from generator.components.component import Manifest, Secret, Turn
 from generator.components.parts import resources
 
 JOB = "hubble-generate-certs"
-NAMESPACE = "kube-system"
-"""Where all of Cilium runs."""
 
 
 def hubble() -> Manifest:

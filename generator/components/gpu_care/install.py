@@ -8,8 +8,8 @@ from generator.components.gpu_care import DEFINITION
 from generator.components.gpu_care.names import NAME
 from generator.components.gpu_care.rights import rights
 from generator.components.gpu_care.templates import schedules, scripts, templates
+from generator.components.gpu_operator import EXPORTER, EXPORTER_PORT
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
-from generator.components.gpu_operator.network import EXPORTER, EXPORTER_PORT
 from generator.components.node_operations.names import NAMESPACE
 from generator.components.parts import network_policy, pods_of, tcp
 from generator.model.cluster import Cluster

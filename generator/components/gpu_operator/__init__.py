@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, CRD, OWN_LABELS, prometheus_crds, proxy_variables
-from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
+from generator.components.common import CLUSTER_ROLES, CRD, OWN_LABELS, proxy_variables
+from generator.components.component import Chart, Component, Manifest, Tier
 from generator.components.definition import Definition, Download, Evidence, ImageJoining, Version, Versions
-from generator.components.gpu_operator.network import EXPORTER, shut
 from generator.components.kuberay import CLUSTER_LABEL
 from generator.components.kueue import QUEUE
 from generator.components.mpi_operator import JOB_LABEL
-from generator.components.node_feature_discovery import RULES, feature_rule
+from generator.components.node_feature_discovery import RULES
 from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import NODE_LABEL, tolerations
-from generator.components.static import read_text
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU, MIG, VENDOR, WHOLE, devices
@@ -42,8 +40,6 @@ JOB_LABELS = (QUEUE, "batch.kubernetes.io/job-name", JOB_LABEL, CLUSTER_LABEL)
 TFJobs, and of Ray clusters."""
 UNSHARED = "unshared"
 """The device plugin's configuration on nodes whose GPUs are not shared by time."""
-# The API server fills these in, and the chart never writes them.
-FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
 
 # The toolkit's drop-in repeats the CRI section of what it reads. `containerd config dump`, its default, prints the
 # newest format, and a drop-in newer than our file stops containerd (2.3) or hides the file's own section (2.0 to 2.2).
@@ -54,34 +50,15 @@ TOOLKIT = [
     {"name": "RUNTIME_CONFIG_SOURCE", "value": "file"},
     {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"},
 ]
+EXPORTER, EXPORTER_PORT = {"app": "nvidia-dcgm-exporter"}, 9400
+"""Labels of the pods that tell of GPUs, and where."""
 
 
 def gpu_operator(cluster: Cluster) -> Component:
-    """Install the operator where there are GPUs. Device plugin and DCGM exporter come with it alone."""
-    version = VERSIONS.of(cluster)
-    return Component(
-        name="gpu-operator",
-        tier=DEFINITION.tier,
-        summary="GPU drivers, device plugin and metrics",
-        version=version.version,
-        namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        objects=(*mig_rules(cluster.gpu_nodes), *time_slicing_rules(cluster.gpu_nodes), *shut(cluster, NAMESPACE)),
-        releases=(
-            Release(
-                version.chart("gpu-operator"),
-                "gpu-operator",
-                NAMESPACE,
-                values(cluster),
-                # Deletes GPU claims when the chart goes; there are none, and nothing may go with an Application.
-                hooks={"gpu-operator-cleanup-gpucluster": "drop"},
-            ),
-        ),
-        needs=("node-feature-discovery", *prometheus_crds(cluster)),
-        # `ignored` is the state of a second policy: there may be one.
-        health=(Health("nvidia.com", "ClusterPolicy", read_text("gpu_operator/health.lua")),),
-        ignore=(Ignore(group="nvidia.com", kind="ClusterPolicy", pointers=FILLED_IN),),
-        kinds=DEFINITION.chart_kinds,
-    )
+    """Install the operator where there are GPUs."""
+    from generator.components.gpu_operator.install import install  # noqa: PLC0415 - only a render makes it
+
+    return install(cluster)
 
 
 def values(cluster: Cluster) -> Manifest:
@@ -191,26 +168,6 @@ def time_sliced(machines: tuple[Machine, ...]) -> dict[int, list[Machine]]:
 def turns(slices: int) -> str:
     """Name the device plugin's configuration for so many pods on a GPU."""
     return f"time-slices-{slices}"
-
-
-def time_slicing_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
-    """Yield for each number of turns the rule that labels its nodes."""
-    for slices, nodes in time_sliced(machines).items():
-        labels, names = {f"{VENDOR}device-plugin.config": turns(slices)}, sorted(machine.name for machine in nodes)
-        yield feature_rule(turns(slices), f"{slices} pods on a GPU", labels, "system.name", {"nodename": names})
-
-
-def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
-    """Yield for each MIG profile the rule that labels its nodes. The manager splits GPUs by that label, and the
-    operator itself sets no other than `all-disabled` (read in its source).
-    """
-    names: dict[str, list[str]] = {}
-    for machine in machines:
-        if machine.hardware.gpu and machine.hardware.gpu.mig:
-            names.setdefault(machine.hardware.gpu.mig.profile, []).append(machine.name)
-    for profile, nodes in sorted(names.items()):
-        labels, named = {f"{VENDOR}mig.config": profile}, {"nodename": sorted(nodes)}
-        yield feature_rule(f"mig-{profile.lower()}", f"MIG {profile}", labels, "system.name", named)
 
 
 def exporter(cluster: Cluster) -> Manifest:

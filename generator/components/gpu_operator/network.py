@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from generator.components.closed import Controller, closed
 from generator.components.common import release_of
 from generator.components.component import Manifest
+from generator.components.gpu_operator import EXPORTER, EXPORTER_PORT
 from generator.model.cluster import Cluster
-
-EXPORTER, EXPORTER_PORT = {"app": "nvidia-dcgm-exporter"}, 9400
-"""Labels of the pods that tell of GPUs, and where."""
 
 
 def shut(cluster: Cluster, own: str) -> Iterator[Manifest]:

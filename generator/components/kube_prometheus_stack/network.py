@@ -7,7 +7,7 @@ webhooks' addresses are. Who asks Prometheus, and whom Grafana asks, brings a po
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.log_bucket import READER as LOGS
+from generator.components.ceph_cluster.names import READER as LOGS
 from generator.components.cilium import serves_ingress
 from generator.components.closed import DNS, Controller, closed, port_of, to_all
 from generator.components.common import PROMETHEUS_PORT, SCRAPERS, exposed, monitored_from

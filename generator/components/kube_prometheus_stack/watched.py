@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
-from generator.components.argo_cd.access import PART as OF_ARGO_CD
+from generator.components.argo_cd import NAMESPACE as ARGO_CD
+from generator.components.argo_cd import PART as OF_ARGO_CD
 from generator.components.argo_workflows import CONTROLLER, operated
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.cert_manager import CONTROLLER as CERTIFIER

@@ -8,7 +8,6 @@ from generator.model.backup import EtcdBackup
 from generator.model.cluster import Cluster
 from generator.model.node_sets import node_set
 
-PEER_PORT = 2380
 DAY = 24
 MEMBER = Template("{name} {address}\n")
 RECIPIENT = Template("{key}\n")

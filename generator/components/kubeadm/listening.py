@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from generator.components.common import API_PORT
-from generator.components.kubeadm.etcd_snapshots import PEER_PORT
 from generator.components.listening import CLUSTER, Listener, Listening, Peer, Protocol, on_control_plane
 from generator.model.cluster import Cluster
 from generator.model.firewall import Firewall, OpenPort
@@ -16,6 +15,7 @@ from generator.model.nodes import Machine
 VRRP = 112
 # The steps copy certificates from one control-plane node to the others.
 _SSH = (Peer.ADMINS, Peer.CONTROL_PLANE)
+PEER_PORT = 2380
 
 
 def node_listeners(cluster: Cluster) -> Iterator[Listening]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
+from generator.components.argo_cd import NAMESPACE as ARGO_CD
 from generator.components.argo_workflows import NAMESPACE as WORKFLOWS
 from generator.components.ceph_cluster.versions import VERSIONS as CEPH
 from generator.components.kubeadm import recovery_words as words

@@ -11,7 +11,7 @@ from generator.components.log_store.names import NAMESPACE
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.components.minio.layout import URL as MINIO_URL
-from generator.components.minio.settings import copied_keys, user_secret
+from generator.components.minio.user_keys import copied_keys, user_secret
 from generator.components.parts import in_namespace, tcp
 from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS
 from generator.components.rook_ceph import NAMESPACE as ROOK

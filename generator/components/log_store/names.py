@@ -1,6 +1,6 @@
 """Names that the parts of the store know each other by."""
 
-from generator.components.ceph_cluster.log_bucket import READER
+from generator.components.ceph_cluster.names import READER
 from generator.components.component import Manifest
 
 NAMESPACE = READER

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from generator.components.component import Manifest, Secret, Turn
+from generator.components.component import Manifest
 from generator.components.minio import backed_up, metrics, trial, volume_keys
-from generator.components.minio.layout import NAMESPACE, PORT, SERVICE, SETS_UP, SETUP, metadata
+from generator.components.minio.layout import PORT, SERVICE, SETUP, metadata
 from generator.components.minio.server import POD_SECURITY
+from generator.components.minio.user_keys import FORMER, user_secret
 from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.components.static import read_text
@@ -29,8 +30,6 @@ DELETE = ["s3:DeleteObject"]
 CLIENT_IMAGE = VERSIONS.known[0].images["client"]
 """The image of MinIO's client, of the catalogue's first version: `client_image` tells a cluster's own."""
 
-FORMER = "formerAccessKey"
-"""The key of a user's Secret that names the access key it had before, as long as consumers still use that one."""
 
 # What each right may do with a bucket, and with its objects.
 RIGHTS = {
@@ -140,41 +139,6 @@ def retention_rights(objects: list[str], user: ObjectUser, known: Iterable[Bucke
                     "NumericLessThanEquals": {"s3:object-lock-remaining-retention-days": [bucket.lock.days + 2]},
                 },
             }
-
-
-def user_secret(name: str) -> str:
-    """Return the name of the Secret with a user's keys."""
-    return f"minio-user-{name}"
-
-
-def user_keys(user: ObjectUser) -> Secret:
-    """Declare a user's keys. They are letters and digits only: the client's environment takes no escapes."""
-    return Secret(
-        name=user_secret(user.name),
-        namespace=NAMESPACE,
-        keys=("accessKey", "secretKey"),
-        source="generated",
-        loss="outage",
-        rotate="replace it (letters and digits only), then `argocd app sync minio`: that disables the former key, "
-        f"unless {FORMER} names it: see operations.md",
-        readers=(SETUP,),
-        turn=Turn(former={"accessKey": FORMER}, syncs=(SETS_UP,)),
-    )
-
-
-def copied_keys(user: ObjectUser, namespace: str, reader: str, *restarts: str) -> Secret:
-    """Declare a user's keys a second time: Secrets do not reach across namespaces."""
-    return Secret(
-        name=user_secret(user.name),
-        namespace=namespace,
-        keys=("accessKey", "secretKey"),
-        source="generated",
-        loss="outage",
-        rotate=f"with {NAMESPACE}/{user_secret(user.name)}, after `argocd app sync minio`: see operations.md",
-        readers=(reader,),
-        copy_of=f"{NAMESPACE}/{user_secret(user.name)}",
-        turn=Turn(restarts=restarts),
-    )
 
 
 def setup_job(cluster: Cluster, objects: Objects) -> Manifest:

@@ -10,7 +10,8 @@ from generator.components.component import Component, Manifest, Namespace, Opera
 from generator.components.issuers import signed
 from generator.components.minio.backed_up import OWNER, READER, RESTORER, users
 from generator.components.minio.layout import URL
-from generator.components.minio.settings import CLIENT_IMAGE, client_image, copied_keys, user_secret
+from generator.components.minio.settings import CLIENT_IMAGE, client_image
+from generator.components.minio.user_keys import copied_keys, user_secret
 from generator.components.minio_backup import DEFINITION
 from generator.components.minio_backup.names import NAMESPACE
 from generator.components.rook_ceph import NAMESPACE as ROOK

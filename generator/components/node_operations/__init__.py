@@ -6,8 +6,7 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
-from generator.components.node_operations.facts import FACTS
-from generator.components.node_operations.names import LEASES, NAMESPACE, SCRIPTS
+from generator.components.node_operations.names import FACTS, LEASES, NAMESPACE, SCRIPTS
 from generator.components.operated import MadePods
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.rule_files import read_rules

@@ -8,12 +8,11 @@ from generator.components import ceph_csi_drivers, csi_nfs, etcd_backup, gpu_ope
 from generator.components.acceptance.names import PORT
 from generator.components.acceptance.pools import GIB, environment, message, tried
 from generator.components.acceptance.thresholds import NCCL, thresholds
-from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
 from generator.components.kubeadm.bootstrap_images import bootstrap_images
 from generator.components.kubeadm.labels import Marks, marks
-from generator.components.node_operations.names import NAMESPACE, UPGRADE, labels
+from generator.components.node_operations.names import FACTS, NAMESPACE, UPGRADE, labels
 from generator.components.parts import taint_entry
 from generator.components.queues import remainder
 from generator.components.workflows.scheduled import BACKUP, label
@@ -23,7 +22,6 @@ from generator.model.gpus import known
 from generator.model.mirror import at_mirror
 from generator.model.nodes import Machine
 
-FACTS = f"{OWN_LABELS}/facts"
 OF_POOL = "_pool"
 """The key of what all nodes of a pool share; no node is called so."""
 PATIENCE = "600"

@@ -14,6 +14,7 @@ ACCEPTED, BURNED_IN = f"{OWN_LABELS}/accepted", f"{OWN_LABELS}/burned-in"
 LEASES = "kube-node-lease"
 """The namespace where kubelets tell every few seconds that they are there."""
 SCRIPTS = "node-operations-scripts"
+FACTS = f"{OWN_LABELS}/facts"
 
 
 def labels(name: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from generator.components.component import Component, Manifest, Namespace, Secre
 from generator.components.envoy_gateway.rights import reading
 from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
-from generator.components.minio.settings import copied_keys
+from generator.components.minio.user_keys import copied_keys
 from generator.components.queues.volumes import claimable
 from generator.components.tenants import DEFINITION, OF_CLASS, datasets
 from generator.components.tenants.admission import policies

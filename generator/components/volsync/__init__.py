@@ -5,8 +5,9 @@ from generator.components.component import Component, Tier
 from generator.components.definition import Definition, Evidence
 from generator.components.operated import OWN, Api, OperatedKind
 from generator.components.volsync.names import GROUP, NAME, NAMESPACE
-from generator.components.volsync.sources import able
 from generator.components.volsync.versions import VERSIONS
+from generator.components.workflows.targets import elsewhere, reached
+from generator.model.backup import VolumeBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 
@@ -23,6 +24,14 @@ def change_rules() -> tuple[ChangeRule, ...]:
     from generator.components.volsync.changes import CHANGES  # noqa: PLC0415 - for those who compare
 
     return CHANGES
+
+
+def able(cluster: Cluster) -> tuple[VolumeBackup, ...]:
+    """Return the backups of volumes that have both ends; movers speak S3 alone."""
+    if not cluster.storage.ceph:
+        return ()
+    found = (one for one in cluster.volume_backups if reached(cluster, one))
+    return tuple(one for one in found if not (place := elsewhere(cluster, one)) or place.url)
 
 
 DEFINITION = Definition(

@@ -10,9 +10,10 @@ from generator.components.component import Manifest, Patch, Secret
 from generator.components.issuers import signed
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.components.static import read_objects, read_text
+from generator.components.volsync import able
 from generator.components.volsync.names import NAMESPACE, repository
 from generator.components.volsync.places import copied, given, trusted
-from generator.components.volsync.sources import MEMORY, able
+from generator.components.volsync.sources import MEMORY
 from generator.components.workflows import drill
 from generator.components.workflows.scheduled import drill_workflow
 from generator.components.workflows.scheduled import given as told

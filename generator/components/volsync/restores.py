@@ -7,9 +7,10 @@ from generator.components.component import Manifest
 from generator.components.parts import pod_security
 from generator.components.python_steps import container, retries
 from generator.components.static import read_objects, read_text
+from generator.components.volsync import able
 from generator.components.volsync.names import NAMESPACE, RESTORE
 from generator.components.volsync.restoring import claim, comparison, destination
-from generator.components.volsync.sources import able, volume_kind
+from generator.components.volsync.sources import volume_kind
 from generator.components.workflows.restore import operation
 from generator.components.workflows.scheduled import arguments
 from generator.model.backup import VolumeBackup

@@ -7,6 +7,7 @@ from generator.components.component import Manifest, Secret
 from generator.components.issuers import signed, trusting
 from generator.components.parts import resources
 from generator.components.rbac import binding
+from generator.components.volsync import able
 from generator.components.volsync.names import (
     AUTHORITIES,
     CA,
@@ -18,7 +19,7 @@ from generator.components.volsync.names import (
     repository,
 )
 from generator.components.volsync.places import copied, trusted
-from generator.components.workflows.targets import authorities, elsewhere, reached
+from generator.components.workflows.targets import authorities
 from generator.model.backup import PRUNE_DAYS, VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import in_numbers
@@ -34,14 +35,6 @@ MEMORY = "2Gi"
 def backups_of(cluster: Cluster, team: Team) -> tuple[VolumeBackup, ...]:
     """Return the backups of a team's volumes that have both ends; rules report the others."""
     return tuple(one for one in able(cluster) if one.source.team == team.name)
-
-
-def able(cluster: Cluster) -> tuple[VolumeBackup, ...]:
-    """Return the backups of volumes that have both ends; movers speak S3 alone."""
-    if not cluster.storage.ceph:
-        return ()
-    found = (one for one in cluster.volume_backups if reached(cluster, one))
-    return tuple(one for one in found if not (place := elsewhere(cluster, one)) or place.url)
 
 
 def annotations(cluster: Cluster, team: Team) -> dict[str, str]:

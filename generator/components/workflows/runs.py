@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from generator.components.component import Manifest
-from generator.components.minio.settings import client_image, user_secret
+from generator.components.minio.settings import client_image
+from generator.components.minio.user_keys import user_secret
 from generator.components.workflows import backup, drill, restore
 from generator.components.workflows.scheduled import cron_workflow, drill_workflow, given
 from generator.components.workflows.targets import Target

@@ -8,7 +8,7 @@ from msgspec import Struct
 from generator.components.common import proxy_variables
 from generator.components.component import Manifest, Secret
 from generator.components.minio.layout import URL
-from generator.components.minio.settings import copied_keys, user_secret
+from generator.components.minio.user_keys import copied_keys, user_secret
 from generator.model.backup import AnyBackup, Backup, EtcdBackup, VolumeBackup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.storage import Elsewhere, ObjectUser

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from generator.components.argo_cd.access import NAMESPACE
+from generator.components.argo_cd import NAMESPACE
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.running import RunningCluster

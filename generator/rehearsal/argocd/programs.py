@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from generator.components.argo_cd.access import NAMESPACE
+from generator.components.argo_cd import NAMESPACE
 from generator.errors import UsageError
 from generator.live.apiserver import free_ports
 from generator.rehearsal.twin.plane import Plane

@@ -12,7 +12,7 @@ import yaml
 from twin.plane import Plane
 
 from argocd.repository import Repository
-from generator.components.argo_cd.access import NAMESPACE
+from generator.components.argo_cd import NAMESPACE
 from generator.live.apiserver import tries
 from generator.rehearsal.twin.running import last_words
 

@@ -20,7 +20,7 @@ from argocd.gitserver import serving
 from argocd.kinds import definitions, wanted
 from argocd.programs import argo_cd
 from argocd.repository import Repository
-from generator.components.argo_cd.access import NAMESPACE
+from generator.components.argo_cd import NAMESPACE
 from generator.components.argo_cd.settings import application_health
 from generator.rehearsal.argocd.programs import Measured
 
