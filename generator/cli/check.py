@@ -120,9 +120,11 @@ def _are_brought(paths: Sequence[Path]) -> bool:
     """Tell whether all that is named holds manifests. A folder of cluster files is a repository, and does not. Raises
     UsageError for what gen makes itself.
     """
+    if not paths:
+        return False
     from generator.repository.given_files import generated, is_cluster_file  # noqa: PLC0415 - for this way only
 
-    if not paths or any(is_cluster_file(path) or any(path.glob("clusters/*/cluster.yaml")) for path in paths):
+    if any(is_cluster_file(path) or any(path.glob("clusters/*/cluster.yaml")) for path in paths):
         return False
     if made := next(((path, why) for path in paths if (why := generated(path))), None):
         raise UsageError(f"{made[0]}: {made[1]}")

@@ -10,7 +10,6 @@ import click
 from generator.errors import UsageError
 from generator.repository.git_folder import locate, unborn
 from generator.repository.places import find_root, names
-from generator.repository.shards import Shard
 
 Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 """Gives a verb an option, or several."""
@@ -88,6 +87,8 @@ def narrowed(
     wanted = _differing(root, clusters, since)
     if shard is None or wanted is None:
         return wanted
+    from generator.repository.shards import Shard  # noqa: PLC0415 - few runs are divided
+
     return tuple(Shard.parse(shard).mine(wanted or names(root))) or None
 
 

@@ -3,7 +3,6 @@
 from generator.components.common import POOL
 from generator.components.component import Component, Manifest, Namespace, Tier
 from generator.components.definition import Definition, Evidence, Shown, Version, Versions
-from generator.components.kubeadm.bootstrap_images import sandbox
 from generator.components.parts import UNPRIVILEGED, network_policy, pod_security, resources, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Pool
@@ -48,6 +47,8 @@ def daemon_set(cluster: Cluster, name: str, pool: Pool, tools: str) -> Manifest:
     """Return what pulls a pool's images: one after the other on each node, a changed list on a quarter of the nodes at
     a time, so that the registry and the network have room for jobs.
     """
+    from generator.components.kubeadm.bootstrap_images import sandbox  # noqa: PLC0415 - only a render makes objects
+
     labels = {"app.kubernetes.io/name": "pulled-images", POOL: name}
     return {
         "apiVersion": "apps/v1",

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from generator.layout.states import State
-from generator.repository.plan import Plan
 
 if TYPE_CHECKING:
     from generator.repository.hand_edits import HandEdit
+    from generator.repository.plan import Plan
 
 
 class Rendered(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     that was looked at.
     """
 
-    plan: Plan
+    plan: "Plan"
     rendered: Mapping[str, Rendered]
     seconds: Mapping[str, float]
     damaged: tuple[str, ...] = ()

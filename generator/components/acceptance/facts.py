@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.acceptance.jobs import CLIENTS, jobs
+from generator.components.acceptance.jobs import CLIENTS, absent, jobs
 from generator.components.acceptance.names import NAMESPACE, RECORDS, labels
-from generator.components.acceptance.pools import Tried, absent, most, tried
+from generator.components.acceptance.pools import Tried, most, tried
 from generator.components.acceptance.stores import least
 from generator.components.acceptance.thresholds import NAMES, PARTS, SECONDS_AWAY, thresholds
 from generator.components.common import POOL

@@ -2,7 +2,7 @@
 
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, OBJECTS, PORT, PROGRAMS, TEST, labels, priority
-from generator.components.acceptance.pools import GIB, Tried, absent, environment, message, runs_mpi
+from generator.components.acceptance.pools import GIB, Tried, environment, message, runs_mpi
 from generator.components.acceptance.stores import stores, volume
 from generator.components.common import POOL
 from generator.components.component import Manifest
@@ -238,3 +238,23 @@ def _container(cluster: Cluster, env: dict[str, str]) -> Manifest:
 
 def _programs() -> Manifest:
     return {"name": "program", "configMap": {"name": PROGRAMS}}
+
+
+def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
+    """Return the tests that this pool cannot have, each with the reason."""
+    found = {}
+    if not one.hcas:
+        found["pairs"] = "its nodes have no HCAs in a fabric, or not all the same"
+    elif len(one.machines) < 2:
+        found["pairs"] = "it has one node, and so no neighbours"
+    if not one.disks:
+        found["scratch"] = "its nodes have no disks for scratch"
+    if not lasting_classes(cluster):
+        found["shared"] = "the cluster has neither Ceph's volumes nor NFS"
+    if not any(stores(cluster)):
+        found["objects"] = "the cluster has neither MinIO nor object stores of Ceph"
+    if cluster.kubernetes.endpoint.by == "external":
+        found["vip"] = "the control plane's address is not held by its nodes, but outside of them"
+    elif len(cluster.control_plane) < 2:
+        found["vip"] = "there is one control-plane node, and so nobody who could take the address over"
+    return found

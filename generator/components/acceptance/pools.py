@@ -6,11 +6,9 @@ from msgspec import Struct
 
 from generator.components import mpi_operator
 from generator.components.acceptance.names import JOBS, priority
-from generator.components.acceptance.stores import stores
 from generator.components.acceptance.thresholds import link_rate
 from generator.components.queues import flavors
 from generator.components.queues.reach import reach
-from generator.components.queues.volumes import lasting_classes
 from generator.components.rdma import nccl, offers
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
@@ -83,26 +81,6 @@ def most(cluster: Cluster, one: Tried) -> int:
 def runs_mpi(cluster: Cluster) -> bool:
     """Tell whether an MPIJob can be tried: something runs them, and there are priority classes, for it names one."""
     return bool(mpi_operator.DEFINITION.wanted(cluster)) and priority(cluster) is not None
-
-
-def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
-    """Return the tests that this pool cannot have, each with the reason."""
-    found = {}
-    if not one.hcas:
-        found["pairs"] = "its nodes have no HCAs in a fabric, or not all the same"
-    elif len(one.machines) < 2:
-        found["pairs"] = "it has one node, and so no neighbours"
-    if not one.disks:
-        found["scratch"] = "its nodes have no disks for scratch"
-    if not lasting_classes(cluster):
-        found["shared"] = "the cluster has neither Ceph's volumes nor NFS"
-    if not any(stores(cluster)):
-        found["objects"] = "the cluster has neither MinIO nor object stores of Ceph"
-    if cluster.kubernetes.endpoint.by == "external":
-        found["vip"] = "the control plane's address is not held by its nodes, but outside of them"
-    elif len(cluster.control_plane) < 2:
-        found["vip"] = "there is one control-plane node, and so nobody who could take the address over"
-    return found
 
 
 def message(one: Tried) -> str:
