@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from generator.checks.places import entries
 from generator.model.cluster import Cluster
@@ -13,7 +14,7 @@ from generator.model.nodes import Machine, Switch
 from generator.model.text import Port
 
 
-class Cable(NamedTuple):
+class Cable(Struct, frozen=True):
     """An HCA that is plugged into a switch: `at` is where the file says so, the node's port or its own cable, and `own`
     where the node can say otherwise.
     """

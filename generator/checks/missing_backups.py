@@ -1,7 +1,8 @@
 """Rules about what nothing backs up."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from generator.checks.places import entries
 from generator.checks.tiers import CEPH, ELSEWHERE, OBJECTS, buckets, object_stores, team_buckets, users
@@ -12,7 +13,7 @@ from generator.model.rule import warning
 _ANY = "{bucket: ..., at: ...}"
 
 
-class _Holder(NamedTuple):
+class _Holder(Struct, frozen=True):
     """What could hold snapshots and dumps: its name, where the file has it, and what a backup says to go there."""
 
     name: str

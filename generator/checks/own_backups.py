@@ -1,7 +1,8 @@
 """Rules about backups of etcd and of Zabbix's database: where they go, who can read them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from generator.checks.places import entries
 from generator.checks.tiers import OBJECTS, buckets, kept_for, missing_bucket, users
@@ -16,7 +17,7 @@ _ETCD: Path = ("kubernetes", "etcd", "backup")
 _ZABBIX: Path = ("monitoring", "zabbix", "backup")
 
 
-class Own(NamedTuple):
+class Own(Struct, frozen=True):
     """A backup with a bucket of its own: what messages call its copies, where it stands, and how many bytes a copy has
     at most.
     """

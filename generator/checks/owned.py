@@ -1,6 +1,6 @@
 """What teams own of the pools, in the resources that are counted there."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from generator.checks.places import entries
 from generator.model.capacity import Share, flavor_capacity
@@ -13,7 +13,7 @@ CPUS = "cpus"
 """What is counted of pools without GPUs, beside the extended resources of those that have some."""
 
 
-class TeamQuota(NamedTuple):
+class TeamQuota(Struct, frozen=True):
     """A team's quota on a pool that exists: where it stands, and how much it owns of each resource that is counted
     there: CPUs, or the extended resources that nodes offer for GPUs.
     """

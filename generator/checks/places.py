@@ -5,6 +5,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, put, remove, rename
 from generator.model.nodes import Machine, NetworkOverride, Node, Pool
@@ -30,7 +32,7 @@ class Block(NamedTuple):
     cidr: Cidr
 
 
-class Claim(NamedTuple):
+class Claim(Struct, frozen=True):
     """An address that somebody has: who, where it says so, the network it is meant to be in."""
 
     owner: str

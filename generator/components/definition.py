@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, structs
 
@@ -147,7 +147,7 @@ def no_download(_values: Manifest) -> Download | None:
     return None
 
 
-class Shown(NamedTuple):
+class Shown(Struct, frozen=True):
     """Objects that are nobody else's: their API group (core: ""), their kind's name in addresses, and a selector by
     labels.
     """

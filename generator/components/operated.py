@@ -24,7 +24,7 @@ class Named(NamedTuple):
     namespace: str = ""
 
 
-class Made(NamedTuple):
+class Made(Struct, frozen=True):
     """An object that no file shows: a program makes it when it runs. `namespace` may be `OWN` where it is made of
     another object; `keys` are those of a Secret or ConfigMap, None where nobody knows them.
     """
@@ -35,7 +35,7 @@ class Made(NamedTuple):
     keys: frozenset[str] | None = None
 
 
-class MadePods(NamedTuple):
+class MadePods(Struct, frozen=True):
     """Labels of the pods that an operator makes of an object, and their namespace, which may be `OWN`."""
 
     labels: dict[str, str]
