@@ -17,7 +17,7 @@ TAKEN = COMPONENTS | {"root", "kustomization"}
 
 
 _BRANCH = "(?:main|master|HEAD|develop|trunk)"
-_MOVING = re.compile(
+_MOVING = (
     rf"(?<=raw\.githubusercontent\.com/)[^/]+/[^/]+/(?:refs/heads/|{_BRANCH}/)|/releases/latest/"
     rf"|(?<=/)(?:raw|blob)/(?:branch/|refs/heads/|{_BRANCH}/)"
 )
@@ -214,7 +214,7 @@ def manifests_fixed(cluster: Cluster) -> Iterator[Finding]:
     for name, extra in cluster.extras.items():
         for at, url in entries(extra.manifests, "extras", name, "manifests"):
             path = url.partition("#")[0].partition("?")[0]
-            moving = _MOVING.search(url)
+            moving = re.search(_MOVING, url)
             if not path.endswith((".yaml", ".yml", ".json")):
                 yield Finding(at=at, message=f"{url} is no file", fix="the address of a file: .yaml, .yml or .json")
             elif moving:

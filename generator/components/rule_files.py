@@ -25,7 +25,6 @@ from generator.model.compared import (
     turned_on,
     went,
 )
-from generator.model.opening import OpeningRule, Opens
 from generator.model.versions import next_minor
 
 Look: TypeAlias = Callable[..., Any]
@@ -51,6 +50,8 @@ def read_rules(path: str, *looks: Look, **called: Look) -> tuple[ChangeRule, ...
 
 
 def _rule(code: str, said: Manifest, known: Mapping[str, Look]) -> ChangeRule:
+    from generator.model.opening import OpeningRule, Opens  # noqa: PLC0415 - for those who compare
+
     fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in said.items()}
     texts, below, _ = (fields.pop(key, {}) for key in ("texts", "below", "rules"))
     for key in fields.keys() & {*FUNCTIONS}:
