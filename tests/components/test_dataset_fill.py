@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from generator.components.dataset_cache import program
+from generator.components.dataset_cache.install import program
 
 KIB = 2**10
 

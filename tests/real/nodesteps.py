@@ -35,7 +35,7 @@ from generator.components.node_operations.names import (
 from generator.components.node_operations.templates import scripts
 from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.rook_ceph import NAMESPACE as ROOK
-from generator.components.scratch import storage_class
+from generator.components.scratch.install import storage_class
 from generator.model.cluster import Cluster
 
 if TYPE_CHECKING:

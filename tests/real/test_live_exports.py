@@ -20,7 +20,7 @@ from onenode.etcd_snapshot import read_back, snapshot
 from onenode.site import Site, await_template, good, run_of, words
 from reference import load
 
-from generator.components.argo_workflows import turns
+from generator.components.argo_workflows.install import turns
 from generator.components.component import Manifest
 from generator.components.etcd_backup import etcd_backup
 from generator.components.etcd_backup.names import NAMESPACE as ETCD

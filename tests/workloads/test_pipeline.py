@@ -12,7 +12,7 @@ from msgspec import structs
 from reference import load
 
 from generator.components.argo_workflows import VERSIONS as ARGO
-from generator.components.argo_workflows import configuration
+from generator.components.argo_workflows.install import configuration
 from generator.components.tenants.install import belongings
 from generator.components.tenants.rbac import STEPS
 from generator.errors import UsageError

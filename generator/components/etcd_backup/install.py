@@ -12,9 +12,10 @@ from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.parts import tolerations
 from generator.components.static import read_objects, read_text
 from generator.components.workflows import exports
+from generator.components.workflows.reaching import authorities, keys
 from generator.components.workflows.scheduled import cron_workflow, given
 from generator.components.workflows.steps import image_operations, patch_of, reaching_minio, way
-from generator.components.workflows.targets import authorities, keys, target
+from generator.components.workflows.targets import target
 from generator.model.cluster import Cluster
 
 FILED = "etcd-backup-to-files"

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from generator.components.common import UNWATCHED
 from generator.components.component import Manifest
 from generator.components.issuers import for_server
-from generator.components.minio.layout import NAMESPACE, SERVICE, metadata
+from generator.components.minio.layout import NAMESPACE, SERVICE
+from generator.components.minio.volumes import metadata
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.storage import Objects

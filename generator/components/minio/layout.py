@@ -1,15 +1,10 @@
-"""Where MinIO's drives are, their volumes, and the names MinIO's parts know each other by."""
-
-from collections.abc import Iterator
+"""Where MinIO's drives are, and the names MinIO's parts know each other by."""
 
 from msgspec import Struct
 
-from generator.components.component import Manifest, protect
-from generator.components.static import read_objects
 from generator.model.capacity import erasure_set, objects_drives
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
-from generator.model.storage import Objects
 
 NAMESPACE = "minio"
 LABELS = {"app.kubernetes.io/name": "minio"}
@@ -60,56 +55,8 @@ def _server_pool(cluster: Cluster, pool: str, name: str) -> ServerPool | None:
     return ServerPool(name=name, machines=machines, drives=drives, parity=found.parity, size=str(smallest))
 
 
-def metadata(name: str, **more: Manifest) -> Manifest:
-    """Return the metadata of an object of MinIO's."""
-    return {"name": name, "namespace": NAMESPACE, "labels": LABELS, **more}
-
-
-def storage_class() -> Manifest:
-    """Return the class of the drives' volumes."""
-    (made,) = read_objects("minio/storage-class.yaml")
-    return protect(made)
-
-
 def claim_name(drive: int | str) -> str:
     """Return the name of a claim's template, which is also where the drive is mounted in the pod; for several drives
     with MinIO's pattern instead of a number.
     """
     return f"export-{drive}"
-
-
-def volumes(objects: Objects, pool: ServerPool) -> Iterator[Manifest]:
-    """Yield a volume for each drive, kept for one drive of one server. A drive knows its place among the others, and
-    MinIO refuses those that stand elsewhere: claims that are made again must find their own.
-    """
-    for ordinal, machine in enumerate(pool.machines):
-        for number, disk in enumerate(machine.drives_for("objects")[: pool.drives]):
-            claim = {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "namespace": NAMESPACE,
-                "name": f"{claim_name(number)}-{pool.name}-{ordinal}",
-            }
-            yield volume(machine, number, str(disk.size), objects.drive_folder(number), claim)
-
-
-def volume(machine: Machine, number: int, size: str, folder: str, claim: dict[str, str]) -> Manifest:
-    """Return drive `number` of a node, mounted at this folder, for one claim: never deleted."""
-    hostname = {"key": "kubernetes.io/hostname", "operator": "In", "values": [machine.name]}
-    return protect(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": f"minio-{machine.name}-{number}", "labels": LABELS},
-            "spec": {
-                "capacity": {"storage": size},
-                "accessModes": ["ReadWriteOnce"],
-                "volumeMode": "Filesystem",
-                "persistentVolumeReclaimPolicy": "Retain",
-                "storageClassName": STORAGE_CLASS,
-                "claimRef": claim,
-                "local": {"path": folder},
-                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [hostname]}]}},
-            },
-        }
-    )

@@ -10,9 +10,9 @@ from generator.components.minio.layout import (
     STORAGE_CLASS,
     ServerPool,
     claim_name,
-    metadata,
 )
 from generator.components.minio.versions import VERSIONS
+from generator.components.minio.volumes import metadata
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security, tolerations
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster

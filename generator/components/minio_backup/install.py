@@ -17,9 +17,10 @@ from generator.components.minio_backup.names import NAMESPACE
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
 from generator.components.workflows import backup, drill, exports, to_files
+from generator.components.workflows.reaching import authorities, keys
 from generator.components.workflows.runs import Ends, all_runs
 from generator.components.workflows.steps import image_operations, patch_of
-from generator.components.workflows.targets import authorities, elsewhere, keys, target
+from generator.components.workflows.targets import elsewhere, target
 from generator.components.workflows.turns import at_once
 from generator.model.backup import RESTORED
 from generator.model.cluster import Cluster

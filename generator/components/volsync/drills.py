@@ -15,10 +15,11 @@ from generator.components.volsync.names import NAMESPACE, repository
 from generator.components.volsync.places import copied, given, trusted
 from generator.components.volsync.sources import MEMORY
 from generator.components.workflows import drill
+from generator.components.workflows.reaching import authorities
 from generator.components.workflows.scheduled import drill_workflow
 from generator.components.workflows.scheduled import given as told
 from generator.components.workflows.steps import image_operations, patch_of
-from generator.components.workflows.targets import PROXY, authorities, elsewhere, ways
+from generator.components.workflows.targets import PROXY, elsewhere, ways
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 

@@ -19,7 +19,7 @@ from generator.components.volsync.names import (
     repository,
 )
 from generator.components.volsync.places import copied, trusted
-from generator.components.workflows.targets import authorities
+from generator.components.workflows.reaching import authorities
 from generator.model.backup import PRUNE_DAYS, VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.cron import in_numbers

@@ -10,9 +10,10 @@ from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import DEFINITION, backup, drill, exports, to_files
+from generator.components.workflows.reaching import authorities, keys
 from generator.components.workflows.runs import Ends, all_runs
 from generator.components.workflows.steps import image_operations, patch_of
-from generator.components.workflows.targets import authorities, keys, reader, target, writer
+from generator.components.workflows.targets import reader, target, writer
 from generator.components.workflows.turns import at_once
 from generator.model.cluster import Cluster
 from generator.model.restore_room import restore_room

@@ -14,7 +14,8 @@ from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
 from generator.components.volsync.names import METRICS_PORT as VOLSYNC_PORT
 from generator.components.volsync.names import NAMESPACE as VOLSYNC
-from generator.components.zabbix.names import DATABASE, HEARTBEAT, SERVER, labels, metadata
+from generator.components.zabbix.names import DATABASE, HEARTBEAT, SERVER, labels
+from generator.components.zabbix.objects import metadata
 from generator.components.zabbix.server import PROXY, WEB
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix, http_port

@@ -7,7 +7,8 @@ import msgspec
 from generator.components.component import Manifest
 from generator.components.static import read_text
 from generator.components.zabbix.hosts import group, hosts, proxy, whole
-from generator.components.zabbix.names import CONFIGURE, NAMESPACE, SCRIPT, SET_PASSWORD, TEMPLATES, metadata
+from generator.components.zabbix.names import CONFIGURE, NAMESPACE, SCRIPT, SET_PASSWORD, TEMPLATES
+from generator.components.zabbix.objects import metadata
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.templates import templates
 from generator.model.cluster import Cluster

@@ -23,10 +23,8 @@ from generator.components.zabbix.names import (
     WITH_AGENTS,
     bot_secret,
     labels,
-    metadata,
-    pod,
-    wave,
 )
+from generator.components.zabbix.objects import metadata, pod, wave
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.settings import reads_minio, used_media
 from generator.components.zabbix.versions import VERSIONS

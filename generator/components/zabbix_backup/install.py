@@ -7,9 +7,10 @@ from generator.components.issuers import signed
 from generator.components.minio.settings import client_image
 from generator.components.static import read_objects, read_text
 from generator.components.workflows import drill, exports
+from generator.components.workflows.reaching import authorities, keys
 from generator.components.workflows.scheduled import arguments, cron_workflow, drill_workflow
 from generator.components.workflows.steps import way
-from generator.components.workflows.targets import WAY, Target, authorities, keys, reader, target, writer
+from generator.components.workflows.targets import WAY, Target, reader, target, writer
 from generator.components.zabbix.database import storage_class
 from generator.components.zabbix.names import DATABASE
 from generator.components.zabbix.names import NAMESPACE as ZABBIX

@@ -13,7 +13,7 @@ from minioserver import ROOT_PASSWORD, ROOT_USER, certificates
 from reference import ROOT, load
 
 from generator.components.argo_workflows import NAMESPACE as ARGO
-from generator.components.argo_workflows import turns
+from generator.components.argo_workflows.install import turns
 from generator.components.component import Manifest
 from generator.components.etcd_backup.names import NAMESPACE as ETCD
 from generator.components.minio.backed_up import users
