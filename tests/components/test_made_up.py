@@ -28,37 +28,21 @@ FOLDER = {
 
 from collections.abc import Iterator
 
-from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.component import Component, Manifest, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.components.jobs import JobKind
-from generator.components.notebooks.settings import NAMESPACE, settings
 from generator.components.operated import OWN, Api, Made, OperatedKind
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 
 VERSIONS = Versions("notebooks", (Version(version="v1.0.0"),))
+NAMESPACE = "notebooks"
 
 
 def notebooks(cluster: Cluster) -> Component:
-    version = VERSIONS.of(cluster)
-    cookie = Secret(
-        name="notebooks-cookie",
-        namespace=NAMESPACE,
-        keys=("cookie",),
-        source="generated",
-        loss="harmless",
-        rotate="delete it",
-        readers=("Deployment hub",),
-    )
-    return Component(
-        name="notebooks",
-        tier=DEFINITION.tier,
-        summary="Notebooks for everybody",
-        version=version.version,
-        namespaces=(Namespace(NAMESPACE),),
-        objects=(settings(cluster),),
-        secrets=(cookie,),
-    )
+    from generator.components.notebooks.install import install  # noqa: PLC0415 - only a render makes it
+
+    return install(cluster)
 
 
 def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
@@ -85,12 +69,33 @@ DEFINITION = Definition(
     notes="Nothing is kept between two days.",
 )
 ''',
-    "settings.py": '''"""What the hub reads."""
+    "install.py": '''"""Notebooks: the hub, and what it reads."""
 
-from generator.components.component import Manifest
+from generator.components.component import Component, Manifest, Namespace, Secret
+from generator.components.notebooks import DEFINITION, NAMESPACE, VERSIONS
 from generator.model.cluster import Cluster
 
-NAMESPACE = "notebooks"
+
+def install(cluster: Cluster) -> Component:
+    version = VERSIONS.of(cluster)
+    cookie = Secret(
+        name="notebooks-cookie",
+        namespace=NAMESPACE,
+        keys=("cookie",),
+        source="generated",
+        loss="harmless",
+        rotate="delete it",
+        readers=("Deployment hub",),
+    )
+    return Component(
+        name="notebooks",
+        tier=DEFINITION.tier,
+        summary="Notebooks for everybody",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE),),
+        objects=(settings(cluster),),
+        secrets=(cookie,),
+    )
 
 
 def settings(cluster: Cluster) -> Manifest:

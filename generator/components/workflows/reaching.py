@@ -1,21 +1,16 @@
 """What pods reach the targets of backups with: keys, and who signed certificates."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from generator.components.component import Manifest, Secret
 from generator.components.minio.user_keys import copied_keys
-from generator.components.workflows.targets import (
-    AUTHORITIES,
-    AnyItem,
-    Item,
-    authority,
-    elsewhere,
-    given_secret,
-    writer,
-)
-from generator.model.backup import AnyBackup
+from generator.components.workflows.targets import AUTHORITIES, AnyItem, authority, elsewhere, given_secret, writer
+from generator.model.backup import AnyBackup, Backup, EtcdBackup, ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.storage import ObjectUser
+
+Item = TypeVar("Item", Backup, EtcdBackup, ZabbixBackup)
 
 
 def given_keys(item: AnyBackup, namespace: str, reader: str) -> Secret:

@@ -1,13 +1,13 @@
 """Where backups go: a bucket of the cluster's MinIO, or of an S3 service elsewhere; what pods are told of it."""
 
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from generator.components.common import proxy_variables
 from generator.components.minio.layout import URL
 from generator.components.minio.user_keys import user_secret
-from generator.model.backup import AnyBackup, Backup, EtcdBackup, VolumeBackup, ZabbixBackup
+from generator.model.backup import AnyBackup, VolumeBackup
 from generator.model.cluster import Cluster
 from generator.model.storage import Elsewhere, ObjectUser
 
@@ -20,7 +20,6 @@ by.
 AUTHORITIES = "elsewhere-ca"
 """The ConfigMap with the certificates that services elsewhere are trusted by; pods start without it, too."""
 
-Item = TypeVar("Item", Backup, EtcdBackup, ZabbixBackup)
 AnyItem: TypeAlias = AnyBackup | VolumeBackup
 
 
