@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from os import environ
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from generator.errors import CommandError, UsageError
 from generator.model.cluster import Cluster
@@ -20,7 +21,7 @@ MOST = 8
 """Clusters of which more are not laid out twice: so many are not edited by hand, and `gen diff` tells of them."""
 
 
-class AtHead(NamedTuple):
+class AtHead(Struct, frozen=True):
     """A cluster file as HEAD has it."""
 
     document: Document

@@ -25,7 +25,6 @@ VERSIONS = Versions(
     ),
 )
 
-
 NAMESPACE = "argo"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:argo"
 """Who the controller is to the API server: it makes pods of whatever workflows say, in every namespace."""

@@ -31,7 +31,6 @@ DELETE = ["s3:DeleteObject"]
 CLIENT_IMAGE = VERSIONS.known[0].images["client"]
 """The image of MinIO's client, of the catalogue's first version: `client_image` tells a cluster's own."""
 
-
 # What each right may do with a bucket, and with its objects.
 RIGHTS = {
     "read": (READ_BUCKET, READ),
@@ -39,7 +38,6 @@ RIGHTS = {
     "backup": (READ_BUCKET + WRITE_BUCKET, READ + WRITE),
     "write": (READ_BUCKET + WRITE_BUCKET, READ + WRITE + DELETE),
 }
-
 
 WRITERS = {"backup", "write"}
 """The rights with which objects are written."""

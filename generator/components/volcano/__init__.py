@@ -29,7 +29,6 @@ VERSIONS = Versions(
     ),
 )
 
-
 NAMESPACE = "volcano-system"
 SCHEDULER = "volcano"
 """What `schedulerName` of a pod says."""
