@@ -9,8 +9,8 @@ from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.argo_workflows import argo_workflows
 from generator.components.component import Manifest
 from generator.components.etcd_backup import etcd_backup
+from generator.components.minio_backup import NAMESPACE as OF_MINIO
 from generator.components.minio_backup import minio_backup
-from generator.components.minio_backup.names import NAMESPACE as OF_MINIO
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.workflows import workflows
 from generator.components.workflows.turns import AT_ONCE

@@ -12,9 +12,8 @@ import yaml
 from msgspec import structs
 from reference import load
 
-from generator.components.etcd_backup import DEFINITION, etcd_backup
+from generator.components.etcd_backup import DEFINITION, NAMESPACE, etcd_backup
 from generator.components.etcd_backup.install import scripts, workflow_template
-from generator.components.etcd_backup.names import NAMESPACE
 from generator.components.kube_prometheus_stack.alerts import backups_missed
 from generator.components.kubeadm.etcd_snapshots import restore_files, snapshot_files
 from generator.components.workflows import drill

@@ -13,9 +13,8 @@ from validation.schemas import problems
 
 from generator.components import compose
 from generator.components.component import Component, Manifest
-from generator.components.health_report import DEFINITION, health_report
+from generator.components.health_report import DEFINITION, LABELS, NAME, NAMESPACE, health_report
 from generator.components.health_report.facts import facts
-from generator.components.health_report.names import LABELS, NAME, NAMESPACE
 from generator.components.health_report.template import schedule, workflow_template
 from generator.components.static import read_objects, read_text
 from generator.model.backup import Drill

@@ -11,9 +11,8 @@ from generator.components import compose
 from generator.components.minio import minio
 from generator.components.minio.backed_up import OWNER, READER, RESTORER, users
 from generator.components.minio.settings import DELETE, policy
-from generator.components.minio_backup import DEFINITION, minio_backup
+from generator.components.minio_backup import DEFINITION, NAMESPACE, minio_backup
 from generator.components.minio_backup.install import ours, templates
-from generator.components.minio_backup.names import NAMESPACE
 from generator.components.workflows import DEFINITION as OF_CEPH
 from generator.components.workflows.backup import workflow_template
 from generator.model.backup import CopyTarget

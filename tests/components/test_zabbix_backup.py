@@ -12,11 +12,10 @@ from generator.components.kube_prometheus_stack.alerts import backups_missed
 from generator.components.workflows.backup import workflow_template as of_buckets
 from generator.components.workflows.drill import workflow_template as of_bucket_drills
 from generator.components.workflows.scheduled import BACKUP, label
+from generator.components.zabbix import VERSIONS
 from generator.components.zabbix.hosts import services
-from generator.components.zabbix.versions import VERSIONS
-from generator.components.zabbix_backup import DEFINITION, FILES, zabbix_backup
+from generator.components.zabbix_backup import DEFINITION, FILES, NAMESPACE, zabbix_backup
 from generator.components.zabbix_backup.install import scripts
-from generator.components.zabbix_backup.names import NAMESPACE
 from generator.day2.workflows.operations import namespaces
 from generator.live.status.last_backups import last_backups
 from generator.model.backup import CopyTarget, ZabbixBackup

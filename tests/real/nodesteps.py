@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generator.components.ceph_cluster import ceph_cluster
-from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.etcd_backup import NAMESPACE as BACKUPS
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations import node_operations

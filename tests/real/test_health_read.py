@@ -21,9 +21,8 @@ from msgspec import structs
 from ports import free_port
 from reference import load
 
-from generator.components.health_report import health_report
+from generator.components.health_report import NAME, NAMESPACE, health_report
 from generator.components.health_report.facts import facts
-from generator.components.health_report.names import NAME, NAMESPACE
 from generator.components.health_report.template import scripts
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Monitoring, Prometheus

@@ -22,8 +22,8 @@ from reference import load
 
 from generator.components.argo_workflows.install import turns
 from generator.components.component import Manifest
+from generator.components.etcd_backup import NAMESPACE as ETCD
 from generator.components.etcd_backup import etcd_backup
-from generator.components.etcd_backup.names import NAMESPACE as ETCD
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.workflows import workflows
 from generator.model.backup import BackupSource, CopyTarget

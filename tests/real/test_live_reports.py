@@ -24,8 +24,8 @@ from zabbixtold import argo as asked_by_zabbix
 
 from generator.components import compose
 from generator.components.component import Component, Operation, Tier
+from generator.components.health_report import NAME as HEALTH
 from generator.components.health_report import health_report
-from generator.components.health_report.names import NAME as HEALTH
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.components.python_steps import EXIT_MINUTES, IMAGE, at_exit
 from generator.components.reports import reported

@@ -13,7 +13,7 @@ from onenode.backups import ACCOUNTS, KEEPER, KEEPS, READER, READS, RESTORE_READ
 from onenode.etcd_snapshot import read_back, snapshot
 from onenode.site import Site, run_of, shown
 
-from generator.components.minio_backup.names import NAMESPACE as MINIO
+from generator.components.minio_backup import NAMESPACE as MINIO
 from generator.components.rook_ceph import NAMESPACE
 from generator.live.apiserver import tries
 

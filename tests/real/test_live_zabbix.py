@@ -20,8 +20,8 @@ from reference import ROOT, load
 from zabbixsite import POSTGRES, database_in, psql
 
 from generator.components.minio.settings import policy
-from generator.components.zabbix.versions import VERSIONS
-from generator.components.zabbix_backup.names import NAMESPACE
+from generator.components.zabbix import VERSIONS
+from generator.components.zabbix_backup import NAMESPACE
 from generator.live.identity import record
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from beside import Beside
 from minioplayed import Minio
 from nodesteps import NODES, Steps
 
-from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.etcd_backup import NAMESPACE as BACKUPS
 from generator.components.node_operations.names import MAINTENANCE, NAMESPACE, UPGRADE
 
 if TYPE_CHECKING:

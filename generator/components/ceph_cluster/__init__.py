@@ -2,15 +2,26 @@
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.versions import VERSIONS, jump_rules
 from generator.components.ceph_csi_drivers import RBD_DRIVER
 from generator.components.component import Component, Tier
-from generator.components.definition import Definition, Evidence, Shown
+from generator.components.definition import Definition, Evidence, Shown, Version, Versions
 from generator.components.listening import CLUSTER, Listener
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.rule_files import read_rules
-from generator.model.change import ChangeRule
+from generator.model.change import ChangeRule, FieldChange, ObjectChange, value_at
 from generator.model.cluster import Cluster
+from generator.model.versions import goes_back, majors, of
+
+VERSIONS = Versions(
+    "ceph-cluster",
+    (
+        Version(
+            version="v20.2.4",
+            images={"ceph": "quay.io/ceph/ceph:v20.2.4-20260818"},
+            schemas=("rook/v1.20.6", "external-snapshotter/v8.6.0", "cert-manager/v1.21.1"),
+        ),
+    ),
+)
 
 
 def ceph_cluster(cluster: Cluster) -> Component:
@@ -57,6 +68,27 @@ def change_rules() -> tuple[ChangeRule, ...]:
         *STORE_CHANGES,
         *BUCKET_CHANGES,
         *read_rules("ceph_cluster/nfs_changes.yaml"),
+    )
+
+
+def moves_with_rook(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether the operator moves in the same change."""
+    operators = [value_at(side, "components.rook-ceph") for side in (change.old, change.new)]
+    return change.name == "ceph-cluster" and None not in operators and operators[0] != operators[1]
+
+
+def skips_two_majors(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether it goes over more than one major version."""
+    return majors(field) > 2
+
+
+def jump_rules() -> tuple[ChangeRule, ...]:
+    """Return what it means when its version moves."""
+    return read_rules(
+        "ceph_cluster/jumps.yaml",
+        moves_with_rook,
+        goes_back=of("ceph-cluster", goes_back),
+        skips_two_majors=of("ceph-cluster", skips_two_majors),
     )
 
 

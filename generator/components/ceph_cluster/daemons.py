@@ -1,7 +1,7 @@
 """The CephCluster: monitors, managers and OSDs, and the toolbox for those who ask for it."""
 
+from generator.components.ceph_cluster import VERSIONS
 from generator.components.ceph_cluster.devices import device_classes, storage_node
-from generator.components.ceph_cluster.versions import VERSIONS
 from generator.components.ceph_csi_drivers import served
 from generator.components.common import CEPH, POOL, RACK
 from generator.components.component import Manifest, protect

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from generator.components.ceph_cluster import DEFINITION
+from generator.components.ceph_cluster import DEFINITION, VERSIONS
 from generator.components.ceph_cluster.buckets import (
     BOUND,
     backup_reader,
@@ -27,7 +27,6 @@ from generator.components.ceph_cluster.pools import (
     rgw_deployment,
     rgw_secret,
 )
-from generator.components.ceph_cluster.versions import VERSIONS
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Manifest, Secret, Turn
 from generator.components.datasets import BOUND as VOLUME_BOUND

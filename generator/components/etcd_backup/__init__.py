@@ -4,12 +4,14 @@ themselves (`kubeadm/etcd_snapshots.py`): no pod has a key of etcd, and none see
 
 from generator.components.component import Component, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.etcd_backup.names import NAMESPACE
 from generator.components.rule_files import read_rules
 from generator.components.workflows.targets import reached
 from generator.model.backup import EtcdBackup
 from generator.model.cluster import Cluster
 from generator.model.compared import named
+
+NAMESPACE = "etcd-backup"
+LABELS = {"app.kubernetes.io/name": "etcd-backup", "app.kubernetes.io/part-of": "etcd-backup"}
 
 
 def etcd_backup(cluster: Cluster) -> Component:

@@ -5,8 +5,7 @@ themselves (`kubeadm/etcd_snapshots.py`): no pod has a key of etcd, and none see
 import json
 
 from generator.components.component import Component, Manifest, Namespace, Operation, Patch, Secret
-from generator.components.etcd_backup import DEFINITION, items
-from generator.components.etcd_backup.names import LABELS, NAMESPACE
+from generator.components.etcd_backup import DEFINITION, LABELS, NAMESPACE, items
 from generator.components.issuers import signed
 from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.parts import tolerations

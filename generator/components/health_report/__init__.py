@@ -4,10 +4,15 @@ from generator.components.argo_workflows import operated
 from generator.components.common import CLUSTER_ROLES, MONITORING
 from generator.components.component import Component, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.health_report.names import FACTS, NAME, NAMESPACE, SCRIPTS
 from generator.components.rule_files import read_rules
 from generator.model.cluster import Cluster
 from generator.model.compared import named
+
+NAME = "health-report"
+NAMESPACE = "health-report"
+SCRIPTS = "health-report-scripts"
+FACTS = "health-report-facts"
+LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": NAME}
 
 
 def health_report(cluster: Cluster) -> Component:

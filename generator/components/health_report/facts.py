@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.components.component import Manifest
-from generator.components.health_report.names import FACTS, LABELS, NAMESPACE
+from generator.components.health_report import FACTS, LABELS, NAMESPACE
 from generator.components.workflows.scheduled import BACKUP, DRILL
 from generator.model.backup import AnyBackup, VolumeBackup
 from generator.model.capacity import objects_usable

@@ -1,9 +1,8 @@
 """The report of health and capacity: once a week what needs somebody, how the rest is, and when things will be full."""
 
 from generator.components.component import Component, Namespace
-from generator.components.health_report import DEFINITION
+from generator.components.health_report import DEFINITION, NAMESPACE
 from generator.components.health_report.facts import config_map
-from generator.components.health_report.names import NAMESPACE
 from generator.components.health_report.rights import policies, rights
 from generator.components.health_report.template import schedule, scripts, workflow_template
 from generator.model.cluster import Cluster

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from generator.components.closed import DNS, Controller, closed, meets_prometheus, prometheus
 from generator.components.common import PROMETHEUS_PORT
 from generator.components.component import Manifest
-from generator.components.health_report.names import LABELS, NAME, NAMESPACE
+from generator.components.health_report import LABELS, NAME, NAMESPACE
 from generator.components.parts import tcp
 from generator.components.rbac import bound, rule
 from generator.model.cluster import Cluster

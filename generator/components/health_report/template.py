@@ -1,7 +1,7 @@
 """The WorkflowTemplate, the scripts that it runs, and when it begins by itself."""
 
 from generator.components.component import Manifest
-from generator.components.health_report.names import FACTS, LABELS, NAME, NAMESPACE, SCRIPTS
+from generator.components.health_report import FACTS, LABELS, NAME, NAMESPACE, SCRIPTS
 from generator.components.kube_prometheus_stack import prometheus_url
 from generator.components.parts import pod_security
 from generator.components.python_steps import TOLD, TOLD_MOUNT, TOLD_VOLUME, container, retries

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from generator.components.argo_cd import NAMESPACE as ARGO_CD
 from generator.components.argo_workflows import NAMESPACE as WORKFLOWS
-from generator.components.ceph_cluster.versions import VERSIONS as CEPH
+from generator.components.ceph_cluster import VERSIONS as CEPH
 from generator.components.kubeadm import recovery_words as words
 from generator.components.kubeadm.recovery_data import first_backups, lines, runs
 from generator.components.minio.layout import layout_of

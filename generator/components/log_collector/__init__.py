@@ -2,10 +2,14 @@
 
 from generator.components.component import Component, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
-from generator.components.log_collector.names import NAMESPACE
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions("log-collector", (Version(version="v1.18.1", images={"alloy": "docker.io/grafana/alloy:v1.18.1"}),))
+NAMESPACE = "log-collector"
+LABELS = {"app.kubernetes.io/name": "alloy"}
+METRICS_PORT = 12345
+PLATFORM = "platform"
+"""The tenant of everything that is no team's."""
 
 
 def log_collector(cluster: Cluster) -> Component:

@@ -2,7 +2,7 @@
 
 from generator.components.alerting import alert, prometheus_rule
 from generator.components.component import Manifest
-from generator.components.log_collector.names import LABELS, NAMESPACE
+from generator.components.log_collector import LABELS, NAMESPACE
 
 # Metrics of Alloy 1.18.1: internal/component/common/loki/client/metrics.go.
 UP = f'up{{job="{NAMESPACE}/alloy"}}'

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from generator.components.closed import prometheus
 from generator.components.common import OWN_LABELS, prometheus_crds
 from generator.components.component import Component, Manifest, Namespace, Secret, Turn
-from generator.components.log_collector import DEFINITION, VERSIONS
+from generator.components.log_collector import DEFINITION, LABELS, METRICS_PORT, NAMESPACE, PLATFORM, VERSIONS
 from generator.components.log_collector.alerts import rule_group
-from generator.components.log_collector.names import LABELS, METRICS_PORT, NAMESPACE, PLATFORM
 from generator.components.log_store.names import NAMESPACE as STORE
 from generator.components.log_store.names import PORT as STORE_PORT
 from generator.components.log_store.names import URL as STORE_URL

@@ -4,8 +4,8 @@ from generator.components.closed import prometheus
 from generator.components.common import monitored_from
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack.watched import GRAFANA
-from generator.components.log_collector.names import LABELS as COLLECTORS
-from generator.components.log_collector.names import NAMESPACE as COLLECTOR
+from generator.components.log_collector import LABELS as COLLECTORS
+from generator.components.log_collector import NAMESPACE as COLLECTOR
 from generator.components.log_store.bucket import Place
 from generator.components.log_store.names import GOSSIP, GRPC, LABELS, MEMBERS, PORT, metadata
 from generator.components.parts import pods_of, tcp

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from generator.components.common import monitored_from
 from generator.components.component import Manifest
-from generator.components.log_collector.names import PLATFORM
+from generator.components.log_collector import PLATFORM
 from generator.components.log_store.names import LABELS, NAMESPACE, URL, metadata
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster

@@ -3,13 +3,12 @@
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Namespace, Secret, Turn
 from generator.components.issuers import signed
-from generator.components.minio import DEFINITION, backed_up, metrics, trial, volume_keys
+from generator.components.minio import DEFINITION, VERSIONS, backed_up, metrics, trial, volume_keys
 from generator.components.minio.access import access
 from generator.components.minio.layout import NAMESPACE, SETS_UP, SETUP, layout_of
 from generator.components.minio.server import stateful_set
 from generator.components.minio.settings import settings, setup_job, setup_script
 from generator.components.minio.user_keys import user_keys
-from generator.components.minio.versions import VERSIONS
 from generator.components.minio.volumes import storage_class, volumes
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster

@@ -2,6 +2,7 @@
 
 from generator.components.common import OBJECTS, OWN_LABELS
 from generator.components.component import Manifest, protect
+from generator.components.minio import VERSIONS
 from generator.components.minio.layout import (
     CONSOLE_PORT,
     LABELS,
@@ -11,7 +12,6 @@ from generator.components.minio.layout import (
     ServerPool,
     claim_name,
 )
-from generator.components.minio.versions import VERSIONS
 from generator.components.minio.volumes import metadata
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security, tolerations
 from generator.model.capacity import allocatable

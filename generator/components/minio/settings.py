@@ -4,11 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 
 from generator.components.component import Manifest
-from generator.components.minio import backed_up, metrics, trial, volume_keys
+from generator.components.minio import VERSIONS, backed_up, metrics, trial, volume_keys
 from generator.components.minio.layout import PORT, SERVICE, SETUP
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.user_keys import FORMER, user_secret
-from generator.components.minio.versions import VERSIONS
 from generator.components.minio.volumes import metadata
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.components.static import read_text

@@ -4,10 +4,11 @@ namespace of its own: there is none of Rook's where there is no Ceph, and in Min
 
 from generator.components.component import Component, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.minio_backup.names import NAMESPACE
 from generator.components.rule_files import read_rules
 from generator.model.cluster import Cluster
 from generator.model.compared import named
+
+NAMESPACE = "minio-backup"
 
 
 def minio_backup(cluster: Cluster) -> Component:

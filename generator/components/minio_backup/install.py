@@ -12,8 +12,7 @@ from generator.components.minio.backed_up import OWNER, READER, RESTORER, users
 from generator.components.minio.layout import URL
 from generator.components.minio.settings import CLIENT_IMAGE, client_image
 from generator.components.minio.user_keys import copied_keys, user_secret
-from generator.components.minio_backup import DEFINITION
-from generator.components.minio_backup.names import NAMESPACE
+from generator.components.minio_backup import DEFINITION, NAMESPACE
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
 from generator.components.workflows import backup, drill, exports, to_files

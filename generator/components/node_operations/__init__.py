@@ -3,7 +3,7 @@
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Tier
 from generator.components.definition import Definition, Evidence, Shown
-from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.etcd_backup import NAMESPACE as BACKUPS
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.names import FACTS, LEASES, NAMESPACE, SCRIPTS

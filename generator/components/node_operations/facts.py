@@ -9,7 +9,7 @@ from generator.components.acceptance.names import PORT
 from generator.components.acceptance.pools import GIB, environment, message, tried
 from generator.components.acceptance.thresholds import NCCL, thresholds
 from generator.components.component import Manifest
-from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.etcd_backup import NAMESPACE as BACKUPS
 from generator.components.kubeadm.bootstrap_images import bootstrap_images
 from generator.components.kubeadm.labels import Marks, marks
 from generator.components.node_operations.names import FACTS, NAMESPACE, UPGRADE, labels

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components import etcd_backup, gpu_operator, jobset, kuberay
 from generator.components.component import Manifest
-from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.etcd_backup import NAMESPACE as BACKUPS
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.node_operations.names import (

@@ -1,15 +1,27 @@
 """VolSync: backs up volumes of teams with restic, from snapshots, to S3; drills try what it made."""
 
 from generator.components.common import CLUSTER_ROLES, CRD
-from generator.components.component import Component, Tier
-from generator.components.definition import Definition, Evidence
+from generator.components.component import Chart, Component, Tier
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, OperatedKind
 from generator.components.volsync.names import GROUP, NAME, NAMESPACE
-from generator.components.volsync.versions import VERSIONS
 from generator.components.workflows.targets import elsewhere, reached
 from generator.model.backup import VolumeBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
+
+VERSIONS = Versions(
+    "volsync",
+    (
+        Version(
+            version="v0.16.0",
+            proven="v0.16.0",
+            charts=(Chart(name="volsync", repository="https://backube.github.io/helm-charts/", version="0.16.0"),),
+            images={"mover": "quay.io/backube/volsync:0.16.0"},
+            schemas=("volsync/v0.16.0",),
+        ),
+    ),
+)
 
 
 def volsync(cluster: Cluster) -> Component:

@@ -4,10 +4,9 @@ from generator.components.common import prometheus_crds
 from generator.components.component import Component, Manifest, Namespace, Operation, Release
 from generator.components.parts import resources, tolerations
 from generator.components.static import read_objects
-from generator.components.volsync import DEFINITION, drills, restores
+from generator.components.volsync import DEFINITION, VERSIONS, drills, restores
 from generator.components.volsync.names import NAMESPACE
 from generator.components.volsync.places import proxied
-from generator.components.volsync.versions import VERSIONS
 from generator.model.cluster import Cluster
 
 

@@ -8,10 +8,10 @@ from generator.components.component import Manifest
 from generator.components.kueue import QUEUE
 from generator.components.parts import UNPRIVILEGED, from_secret, resources
 from generator.components.static import read_text
+from generator.components.volsync import VERSIONS
 from generator.components.volsync.names import GROUP, LABELS
 from generator.components.volsync.places import copied, trusted
 from generator.components.volsync.sources import MEMORY, mover, security
-from generator.components.volsync.versions import VERSIONS
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 

@@ -19,7 +19,7 @@ def turns_in(cluster: Cluster) -> str:
     controller's, which stays when backups come or go: what waits by a ConfigMap that is gone waits for ever. Where
     somebody else installs the controller, it is that of a component that is ours.
     """
-    from generator.components.minio_backup.names import NAMESPACE  # noqa: PLC0415 - its package imports this one
+    from generator.components.minio_backup import NAMESPACE  # noqa: PLC0415 - its package imports this one
 
     if cluster.settings("argo-workflows").managed:
         return ARGO

@@ -4,15 +4,32 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Tier
-from generator.components.definition import ALL_NODES, Definition, Evidence
+from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.rule_files import read_rules
 from generator.components.zabbix.names import AGENTS, NAMESPACE
-from generator.components.zabbix.versions import VERSIONS
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.versions import goes_back_a_minor, goes_to_another_minor, of
+
+VERSIONS = Versions(
+    "zabbix",
+    (
+        Version(
+            version="7.0.30",
+            images={
+                "server": "docker.io/zabbix/zabbix-server-pgsql:ubuntu-7.0.30",
+                "web": "docker.io/zabbix/zabbix-web-nginx-pgsql:ubuntu-7.0.30",
+                "proxy": "docker.io/zabbix/zabbix-proxy-sqlite3:ubuntu-7.0.30",
+                "agent": "docker.io/zabbix/zabbix-agent2:ubuntu-7.0.30",
+                "postgresql": "docker.io/library/postgres:16.10",
+                "python": "docker.io/library/python:3.12.12-alpine3.22",
+            },
+            schemas=("zabbix-chart/7.0.12",),
+        ),
+    ),
+)
 
 
 def zabbix(cluster: Cluster) -> Component:

@@ -3,10 +3,10 @@
 from generator.components.component import Manifest
 from generator.components.parts import pod_security
 from generator.components.static import read_text
+from generator.components.zabbix import VERSIONS
 from generator.components.zabbix.names import AGENTS, NAMESPACE, WITH_AGENTS, labels
 from generator.components.zabbix.objects import WRITABLE_CONTAINER, metadata, pod, wave
 from generator.components.zabbix.server import PROXY
-from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 
 AGENT = "zabbix-agent"

@@ -3,9 +3,9 @@
 from generator.components.ceph_cluster.names import block_class
 from generator.components.component import Manifest, protect
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security
+from generator.components.zabbix import VERSIONS
 from generator.components.zabbix.names import DATABASE, SCRIPT, SET_PASSWORD
 from generator.components.zabbix.objects import pod, workload
-from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 

@@ -7,7 +7,7 @@ from generator.components.component import Component, Manifest, Namespace, Secre
 from generator.components.issuers import signed
 from generator.components.minio.metrics import copied_token
 from generator.components.static import read_objects
-from generator.components.zabbix import DEFINITION
+from generator.components.zabbix import DEFINITION, VERSIONS
 from generator.components.zabbix.agents import agent_map, agents
 from generator.components.zabbix.database import TAKES, stateful_set, storage_class
 from generator.components.zabbix.names import (
@@ -35,14 +35,7 @@ from generator.components.zabbix.settings import (
     template_map,
     used_media,
 )
-from generator.components.zabbix.setup import (
-    complete_job,
-    configure_job,
-    heartbeat,
-    password_job,
-    tokens,
-)
-from generator.components.zabbix.versions import VERSIONS
+from generator.components.zabbix.setup import complete_job, configure_job, heartbeat, password_job, tokens
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 

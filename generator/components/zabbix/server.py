@@ -3,11 +3,11 @@
 from generator.components.common import UNWATCHED
 from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
+from generator.components.zabbix import VERSIONS
 from generator.components.zabbix.database import credentials
 from generator.components.zabbix.hosts import proxy
 from generator.components.zabbix.names import DATABASE, OPEN, SERVER, TLS
 from generator.components.zabbix.objects import POD_SECURITY, WRITABLE_CONTAINER, metadata, pod, wave, workload
-from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 

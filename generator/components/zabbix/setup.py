@@ -7,6 +7,7 @@ from zlib import crc32
 from generator.components.component import Manifest
 from generator.components.minio.metrics import SECRET as MINIO_METRICS
 from generator.components.parts import UNPRIVILEGED, pod_security
+from generator.components.zabbix import VERSIONS
 from generator.components.zabbix.hosts import watcher
 from generator.components.zabbix.names import (
     ADMIN,
@@ -27,7 +28,6 @@ from generator.components.zabbix.names import (
 from generator.components.zabbix.objects import metadata, pod, wave
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.settings import reads_minio, used_media
-from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 

@@ -7,7 +7,6 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.rule_files import read_rules
 from generator.components.workflows.targets import reached
 from generator.components.zabbix.names import NAMESPACE as ZABBIX
-from generator.components.zabbix_backup.names import DRILL, NAMESPACE, PART, RESTORE
 from generator.model.backup import ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.compared import named
@@ -22,6 +21,13 @@ FILES = {
     **{name: f"zabbix_backup/{name}" for name in SCRIPTS},
 }
 """The scripts of the pods, and what they share."""
+NAMESPACE = "zabbix-backup"
+PART = "zabbix-backup"
+LABELS = {"app.kubernetes.io/name": PART, "app.kubernetes.io/part-of": PART}
+RESTORE = "restore-zabbix"
+"""The operation that brings a dump back."""
+DRILL = "zabbix-drill"
+"""The operation that tries a dump."""
 
 
 def zabbix_backup(cluster: Cluster) -> Component:

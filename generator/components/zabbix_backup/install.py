@@ -11,12 +11,11 @@ from generator.components.workflows.reaching import authorities, keys
 from generator.components.workflows.scheduled import arguments, cron_workflow, drill_workflow
 from generator.components.workflows.steps import way
 from generator.components.workflows.targets import WAY, Target, reader, target, writer
+from generator.components.zabbix import VERSIONS
 from generator.components.zabbix.database import storage_class
 from generator.components.zabbix.names import DATABASE
 from generator.components.zabbix.names import NAMESPACE as ZABBIX
-from generator.components.zabbix.versions import VERSIONS
-from generator.components.zabbix_backup import DEFINITION, FILES
-from generator.components.zabbix_backup.names import DRILL, LABELS, NAMESPACE, PART
+from generator.components.zabbix_backup import DEFINITION, DRILL, FILES, LABELS, NAMESPACE, PART
 from generator.model.backup import ZabbixBackup
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from generator.components.component import Manifest
-from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.etcd_backup import NAMESPACE as BACKUPS
 from generator.components.node_operations.facts import drivers, kept_backup
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.rook_ceph import VERSIONS

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import DecodeError, Struct, json
 
 from generator.components.component import Manifest
-from generator.components.etcd_backup.names import NAMESPACE as BACKUPS
+from generator.components.etcd_backup import NAMESPACE as BACKUPS
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.errors import UsageError

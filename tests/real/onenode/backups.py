@@ -15,11 +15,11 @@ from reference import ROOT, load
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.argo_workflows.install import turns
 from generator.components.component import Manifest
-from generator.components.etcd_backup.names import NAMESPACE as ETCD
+from generator.components.etcd_backup import NAMESPACE as ETCD
 from generator.components.minio.backed_up import users
 from generator.components.minio.settings import policy
 from generator.components.minio.user_keys import user_secret
-from generator.components.minio_backup.names import NAMESPACE as MINIO
+from generator.components.minio_backup import NAMESPACE as MINIO
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.workflows.turns import AT_ONCE
 from generator.live.apiserver import tries

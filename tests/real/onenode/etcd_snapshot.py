@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from etcdsite import identity_of
 
-from generator.components.etcd_backup.names import NAMESPACE
+from generator.components.etcd_backup import NAMESPACE
 from generator.live.apiserver import free_ports
 from generator.rehearsal.twin.plane import _etcd
 from generator.rehearsal.twin.running import listens, running
