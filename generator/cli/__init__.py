@@ -14,6 +14,7 @@ import click
 
 from generator import __version__
 from generator.cli.empty_words import refusing
+from generator.cli.msgspec_alone import import_alone
 from generator.cli.terminal import colour, say
 from generator.errors import UsageError
 
@@ -93,6 +94,7 @@ class Verbs(click.Group):
         """Import a verb."""
         if name not in VERBS:
             return None
+        import_alone()
         command = import_module(f"generator.cli.{name}").command
         assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
         return refusing(command)

@@ -1,6 +1,5 @@
 """What a plain scalar means by the YAML 1.2 core schema, and how a value is written on one line."""
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -63,9 +62,15 @@ def inline(value: Any, *, padding: str = "") -> str:
     if isinstance(value, str):
         plain = re.fullmatch(_PLAIN, value) and value.lower() not in _RESERVED
         return value if plain else _quoted(value)
-    written = json.dumps(value)
+    written = _json(value)
     return written if "." in written else written.replace("e+", ".0e+").replace("e-", ".0e-")  # as YAML 1.1 wants
 
 
 def _quoted(text: str) -> str:
-    return re.sub(_UNSAFE, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return re.sub(_UNSAFE, lambda found: f"\\u{ord(found[0]):04x}", _json(text))
+
+
+def _json(value: Any) -> str:
+    import json  # noqa: PLC0415 - only where something is found
+
+    return json.dumps(value, ensure_ascii=False)
