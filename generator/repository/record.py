@@ -22,6 +22,7 @@ class Record:
         self._file = file
         self._prefix = prefix
         self._entries = entries or {}
+        self._expected: dict[str, tuple[str | None, str | None]] = {}
         self.exists = entries is not None
 
     @classmethod
@@ -42,19 +43,17 @@ class Record:
 
     def expect(self, changes: Iterable[Change]) -> None:
         """Note what is about to be written and what it replaces."""
-        entries = self._entries.copy()
-        for change in changes:
-            contents = (change.new, change.old)
-            entries[self._prefix + change.path] = [_digest(content) for content in contents if content is not None]
-        self._save(entries)
+        self._expected = {self._prefix + change.path: (_digest(change.new), _digest(change.old)) for change in changes}
+        expected = {path: [digest for digest in both if digest] for path, both in self._expected.items()}
+        self._save(self._entries | expected)
 
-    def settle(self, changes: Iterable[Change]) -> None:
-        """Note that all was written: what was replaced is no longer gen's own."""
-        for change in changes:
-            if change.new is None:
-                self._entries.pop(self._prefix + change.path, None)
+    def settle(self) -> None:
+        """Note that all that was expected was written: what was replaced is no longer gen's own."""
+        for path, (new, _) in self._expected.items():
+            if new is None:
+                self._entries.pop(path, None)
             else:
-                self._entries[self._prefix + change.path] = [_digest(change.new)]
+                self._entries[path] = [new]
         self._save(self._entries)
 
     def restore(self) -> None:
@@ -81,7 +80,7 @@ class Record:
             ) from None
 
 
-def _digest(content: bytes) -> str:
+def _digest(content: bytes | None) -> str | None:
     from hashlib import blake2b  # noqa: PLC0415 - slow to import, and an unchanged render needs none
 
-    return blake2b(content, digest_size=10).hexdigest()
+    return None if content is None else blake2b(content, digest_size=10).hexdigest()

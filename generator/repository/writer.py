@@ -27,12 +27,12 @@ def write(lock: WriteLock, plan: Plan) -> None:
     go. When a step fails, all is put back and `UsageError` is raised. A process killed half-way leaves each file
     old or new, and the next plan and write do the rest.
     """
-    record = Record.load(lock.root)
     work = _Work(lock.folder)
     work.unlink_any(plan.temporaries)
     if not plan.changes:
         work.remove_empty(plan)
         return
+    record = Record.load(lock.root)
     try:
         work.stage(plan.changes)
         record.expect(plan.changes)
@@ -47,7 +47,7 @@ def write(lock: WriteLock, plan: Plan) -> None:
         raise
     # A record that still names the replaced contents is only a little more than true.
     with suppress(UsageError):
-        record.settle(plan.changes)
+        record.settle()
     work.remove_empty(plan)
 
 
@@ -134,10 +134,11 @@ class _Work:
         try:
             while content:
                 content = content[os.write(file, content) :]
-            standing = os.stat(path, dir_fd=self._root) if replaces else os.fstat(file)
-            mode = stat.S_IMODE(standing.st_mode)
-            # Whoever may read a script may run it.
-            os.fchmod(file, mode | (mode & 0o444) >> 2 if script else mode)
+            if replaces or script:
+                standing = os.stat(path, dir_fd=self._root) if replaces else os.fstat(file)
+                mode = stat.S_IMODE(standing.st_mode)
+                # Whoever may read a script may run it.
+                os.fchmod(file, mode | (mode & 0o444) >> 2 if script else mode)
         finally:
             os.close(file)
 

@@ -14,12 +14,13 @@ def record_of(world: World) -> Path:
 
 def test_both_contents_are_known_until_all_is_written(world: World) -> None:
     changes = [Change("a", b"old", b"new"), Change("b", b"gone", None), Change("c", None, b"made")]
-    Record.load(world.root).expect(changes)
+    record = Record.load(world.root)
+    record.expect(changes)
     under_way = Record.load(world.root)
     known = [("a", b"old"), ("a", b"new"), ("b", b"gone"), ("c", b"made")]
     assert all(under_way.knows(*pair) for pair in known)
     assert not under_way.knows("a", b"made")
-    under_way.settle(changes)
+    record.settle()
     done = Record.load(world.root)
     assert [done.knows(*pair) for pair in known] == [False, True, False, True]
 
@@ -29,7 +30,8 @@ def test_what_was_recorded_before_is_put_back(world: World) -> None:
     record.expect([Change("a", None, b"new")])
     record.restore()
     assert not record_of(world).exists()
-    record.settle([Change("a", None, b"first")])
+    record.expect([Change("a", None, b"first")])
+    record.settle()
     record = Record.load(world.root)
     record.expect([Change("a", b"first", b"second")])
     record.restore()
@@ -51,7 +53,7 @@ def test_a_broken_record_counts_as_none(world: World, content: bytes) -> None:
 def test_outside_of_git_nothing_is_known(folder: World) -> None:
     record = Record.load(folder.root)
     record.expect([Change("a", None, b"new")])
-    record.settle([Change("a", None, b"new")])
+    record.settle()
     record.restore()
     assert not record.exists
     assert not Record.load(folder.root).knows("a", b"new")
