@@ -74,12 +74,13 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class _Found(Struct):
-    """What stands below the owned folders."""
+    """What stands below the owned folders, and which folders, these or others, do not stand at all."""
 
     files: list[str] = []
     temporaries: list[str] = []
     empty: list[str] = []
     walked: set[str] = set()
+    absent: set[str] = set()
 
 
 def runs(content: bytes) -> bool:
@@ -97,7 +98,7 @@ def plan(root: Path, tree: Tree, once: Tree, owned: Owned) -> Plan:
     kept = re.compile("|".join(map(translate, owned.kept)) or r"(?!)")
     found = _find(base, owned.folders, kept, owned.held)
     _find_temporaries(base, (*tree, *once, *owned.files), found)
-    rendered = list(_rendered(base, tree))
+    rendered = list(_rendered(base, tree, found.absent))
     stale = {*found.files, *owned.files}.difference(tree, once, owned.standing)
     first = list(_first(base, once))
     changes = [*rendered, *first, *_stale(base, stale, kept)]
@@ -110,11 +111,11 @@ def plan(root: Path, tree: Tree, once: Tree, owned: Owned) -> Plan:
     )
 
 
-def _rendered(base: str, tree: Tree) -> Iterator[Change]:
+def _rendered(base: str, tree: Tree, absent: Collection[str]) -> Iterator[Change]:
     for path, new in tree.items():
         if _LEADS_OUT.search(path):
             raise ValueError(f"{path}: no path within a repository")
-        old = _read(base, path, len(new))
+        old = None if path.rpartition("/")[0] in absent else _read(base, path, len(new))
         if old != new or (runs(new) and not os.access(f"{base}/{path}", os.X_OK)):
             yield Change(path, old, new)
 
@@ -144,6 +145,8 @@ def _find(base: str, folders: Iterable[str], kept: re.Pattern[str], held: Collec
         entries = _entries(base, folder)
         if entries == []:
             found.empty.append(folder)
+        if entries is None:
+            found.absent.add(folder)
         found.walked.add(folder)
         for entry in entries or ():
             path = f"{folder}/{entry.name}"
@@ -163,7 +166,10 @@ def _file(path: str, name: str, found: _Found) -> None:
 def _find_temporaries(base: str, paths: Iterable[str], found: _Found) -> None:
     """Look for leftovers beside files that lie outside the folders already walked."""
     for folder in {path.rpartition("/")[0] for path in paths} - found.walked:
-        for entry in _entries(base, folder) or ():
+        entries = _entries(base, folder)
+        if entries is None:
+            found.absent.add(folder)
+        for entry in entries or ():
             if TEMPORARY.fullmatch(entry.name):
                 found.temporaries.append(f"{folder}/{entry.name}".lstrip("/"))
 
