@@ -11,13 +11,14 @@ from generator.components.acceptance.stores import least
 from generator.components.acceptance.thresholds import NAMES, PARTS, SECONDS_AWAY, thresholds
 from generator.components.common import POOL
 from generator.components.component import Manifest
+from generator.components.indented_json import indented_json
 from generator.model.cluster import Cluster
 
 
 def config_maps(cluster: Cluster) -> Iterator[Manifest]:
     """Yield one for each pool that can be tried: its facts, and the job of each test."""
     for one in tried(cluster):
-        made = {name: json.dumps(job, indent=1) for name, job in jobs(cluster, one).items()}
+        made = {name: indented_json(job, 1) for name, job in jobs(cluster, one).items()}
         yield {
             "apiVersion": "v1",
             "kind": "ConfigMap",

@@ -1,9 +1,9 @@
 """What MinIO shall hold, as the files that `setup.sh` reads, and the Job that runs it."""
 
-import json
 from collections.abc import Iterable, Iterator
 
 from generator.components.component import Manifest
+from generator.components.indented_json import indented_json
 from generator.components.minio import VERSIONS, backed_up, metrics, trial, volume_keys
 from generator.components.minio.layout import PORT, SERVICE, SETUP
 from generator.components.minio.server import POD_SECURITY
@@ -84,7 +84,7 @@ def _line(bucket: Bucket) -> str:
 
 
 def _text(document: Manifest) -> str:
-    return json.dumps(document, indent=2) + "\n"
+    return indented_json(document, 2) + "\n"
 
 
 def lifecycle(bucket: Bucket) -> Manifest:

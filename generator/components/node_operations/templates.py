@@ -1,10 +1,10 @@
 """The WorkflowTemplates of all operations, and the scripts that their steps run."""
 
-import json
 from collections.abc import Iterable
 from functools import cache
 
 from generator.components.component import Manifest
+from generator.components.indented_json import indented_json
 from generator.components.node_operations.names import (
     DRIVE_REPLACEMENT,
     DRIVER_UPGRADE,
@@ -48,10 +48,10 @@ def scripts() -> Manifest:
         "metadata": {"name": SCRIPTS, "namespace": NAMESPACE, "labels": labels(NAMESPACE)},
         "data": {
             **files,
-            "burn-in.json": json.dumps(burn_in_job(), indent=1),
-            "burn-in-nccl.json": json.dumps(burn_in_nccl_job(), indent=1),
-            "ask-ceph.json": json.dumps(ask_ceph_job(), indent=1),
-            "ask-minio.json": json.dumps(ask_minio_job(), indent=1),
+            "burn-in.json": indented_json(burn_in_job(), 1),
+            "burn-in-nccl.json": indented_json(burn_in_nccl_job(), 1),
+            "ask-ceph.json": indented_json(ask_ceph_job(), 1),
+            "ask-minio.json": indented_json(ask_minio_job(), 1),
         },
     }
 

@@ -1,10 +1,7 @@
 """What `configure.py` shall set in Zabbix besides templates and hosts: alerts, media types, macros, dashboards."""
 
-import json
-
-import msgspec
-
 from generator.components.component import Manifest
+from generator.components.indented_json import indented_json
 from generator.components.static import read_text
 from generator.components.zabbix.hosts import group, hosts, proxy, whole
 from generator.components.zabbix.names import CONFIGURE, NAMESPACE, SCRIPT, SET_PASSWORD, TEMPLATES
@@ -42,8 +39,7 @@ def host_maps(cluster: Cluster) -> list[Manifest]:
 
 def settings_map(cluster: Cluster, settings: Zabbix) -> Manifest:
     """Return the rest."""
-    # The json module itself is slow with an indent.
-    text = msgspec.json.format(json.dumps(document(cluster, settings)), indent=2)
+    text = indented_json(document(cluster, settings), 2)
     return config_map(CONFIGURE, {"settings.json": f"{text}\n"})
 
 
