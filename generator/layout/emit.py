@@ -8,6 +8,8 @@ from typing import Any
 
 _NESTED = (dict, list, tuple)
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_COMMON = bytes([9, 10, *range(32, 127)])
+"""What of ASCII is no part of it."""
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
 _NUMBER_STARTS = frozenset("0123456789+-._")
 _NUMBER = re.compile(
@@ -97,12 +99,18 @@ def _float(value: float) -> str:
 def _block(text: str, pad: str) -> str:
     """Text of several lines as a block scalar, where every reader accepts one."""
     last = text.rstrip("\n").rpartition("\n")[2]
-    if text[0] == "\t" or not last.strip(" \t") or _UNPRINTABLE.search(text):
+    if text[0] == "\t" or not last.strip(" \t") or _is_unprintable(text):
         return _quoted(text)
     indent = "2" if text[0] in " \n" else ""
     chomp = "-" if text[-1] != "\n" else "+" if text[-2] == "\n" else ""
     lines = text.removesuffix("\n").split("\n")
     return f"|{indent}{chomp}" + "".join([pad + line if line else "\n" for line in lines])
+
+
+def _is_unprintable(text: str) -> bool:
+    # The pattern's look at each character takes eight times as long.
+    common = text.isascii() and not text.encode().translate(None, _COMMON)
+    return not common and _UNPRINTABLE.search(text) is not None
 
 
 @lru_cache(maxsize=8192)
