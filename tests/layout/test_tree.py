@@ -116,6 +116,17 @@ def test_a_base_that_differs_is_a_mistake_of_ours(ml50: Cluster) -> None:
         merge([tree, other])
 
 
+def test_a_base_is_what_its_component_says_whatever_it_said_of_the_cluster_before() -> None:
+    objects = (
+        configmap("x"),
+        {**configmap("x"), "data": {"a": "1", "b": "2"}},
+        {"data": {"b": "2", "a": "1"}, **configmap("x")},
+    )
+    made = [base(component("x", base=(one,)))["base/x/1/configmap-x.yaml"].decode() for one in (*objects, objects[0])]
+    assert [yaml.safe_load(text) for text in made] == [*objects, objects[0]]
+    assert len({*made}) == 3
+
+
 def test_two_objects_of_one_name_in_two_namespaces_are_two_files() -> None:
     names, files = objects("x", [configmap("m", "a"), configmap("m", "b"), configmap("n")], "y")
     assert names == ["configmap-m.a.yaml", "configmap-m.b.yaml", "configmap-n.yaml"]
