@@ -1,6 +1,6 @@
 """What is installed: one module per component, each from a cluster to a `Component`."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import structs
@@ -66,6 +66,7 @@ from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.zabbix import DEFINITION as ZABBIX
 from generator.components.zabbix_backup import DEFINITION as ZABBIX_BACKUP
 from generator.model.cluster import Cluster
+from generator.model.once import once
 
 # A new component is a module or folder, and a line here.
 CATALOGUE: dict[str, Definition] = {
@@ -151,6 +152,12 @@ def catalogue(cluster: Cluster) -> dict[str, Definition]:
     return {**CATALOGUE, **{name: one for name, one in definitions(cluster).items() if name not in CATALOGUE}}
 
 
+@once
+def wanted(cluster: Cluster) -> Mapping[str, Definition]:
+    """Return every component that this cluster has by name, whoever installs it."""
+    return {name: one for name, one in catalogue(cluster).items() if one.wanted(cluster)}
+
+
 def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component, ...]:
     """Return everything that `gen` installs on a cluster, with what its file says of each component applied. Argo CD
     inflates charts itself only while some component that has one is not in `vendored`.
@@ -158,7 +165,7 @@ def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component
     from generator.components.reports import reported  # noqa: PLC0415 - only a render makes objects
     from generator.components.secret_store import from_store  # noqa: PLC0415 - as above
 
-    made = [_made(one, cluster) for one in catalogue(cluster).values() if one.wanted(cluster)]
+    made = [_made(one, cluster) for one in wanted(cluster).values()]
     kept = [component for component in made if component and cluster.settings(component.name).managed]
     kept = reported(cluster, kept)
     unvendored = any(component.releases and component.name not in vendored for component in kept)
@@ -177,18 +184,19 @@ def _made(one: Definition, cluster: Cluster) -> Component | None:
 
 def listening(cluster: Cluster) -> tuple[Listening, ...]:
     """Return all that listens on this cluster's nodes, whoever installs it."""
-    wanted = (one for one in catalogue(cluster).values() if one.wanted(cluster))
-    return (*node_listeners(cluster), *(each for one in wanted for each in one.listens(cluster)))
+    return (*node_listeners(cluster), *(each for one in wanted(cluster).values() for each in one.listens(cluster)))
 
 
 def absent(cluster: Cluster) -> dict[str, str]:
     """Return the components that this cluster does not have, each with the reason."""
-    return {name: one.absence for name, one in catalogue(cluster).items() if not one.wanted(cluster)}
+    there = wanted(cluster)
+    return {name: one.absence for name, one in catalogue(cluster).items() if name not in there}
 
 
+@once
 def offered(cluster: Cluster) -> tuple[str, ...]:
     """Return the API versions, beside Kubernetes' own, that charts may ask for."""
-    apis = (api for one in CATALOGUE.values() if one.wanted(cluster) for api in one.apis)
+    apis = (api for name, one in wanted(cluster).items() if name in CATALOGUE for api in one.apis)
     return tuple(f"{api.group}/{version}" for api in apis for version in api.offered)
 
 
