@@ -21,6 +21,6 @@ def something_to_try(cluster: Cluster) -> Iterator[Finding]:
         teams:
           - {name: vision, quotas: {gpu: {gpus: 8}}}
     """
-    if cluster.acceptance and not any(tried(cluster)):
+    if cluster.acceptance and not tried(cluster):
         message = "no pool can be tried: none has whole GPUs and a quota of a team"
         yield Finding(at=("acceptance",), key=True, message=message, fix="give a team a quota on one, or remove it")

@@ -11,6 +11,7 @@ from generator.components.operated import Api, OperatedKind
 from generator.components.parts import injected_ca, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
+from generator.model.once import once
 
 NAMESPACE = "nvidia-network-operator"
 
@@ -33,6 +34,7 @@ def has_rdma(cluster: Cluster, machine: Machine) -> bool:
     return bool(cluster.fabric and machine.gpus and machine.hardware.hcas)
 
 
+@once
 def hosts(cluster: Cluster) -> tuple[Machine, ...]:
     """Return the nodes whose pods may use RDMA."""
     return tuple(machine for machine in cluster.machines if has_rdma(cluster, machine))

@@ -18,7 +18,7 @@ def install(cluster: Cluster) -> Component:
     """Return what tries pools. Who may begin a workflow in this namespace has all idle GPUs for an hour: nobody but
     administrators.
     """
-    found = list(stores(cluster))
+    found = stores(cluster)
     return Component(
         name=DEFINITION.name,
         tier=DEFINITION.tier,

@@ -251,7 +251,7 @@ def absent(cluster: Cluster, one: Tried) -> dict[str, str]:
         found["scratch"] = "its nodes have no disks for scratch"
     if not lasting_classes(cluster):
         found["shared"] = "the cluster has neither Ceph's volumes nor NFS"
-    if not any(stores(cluster)):
+    if not stores(cluster):
         found["objects"] = "the cluster has neither MinIO nor object stores of Ceph"
     if cluster.kubernetes.endpoint.by == "external":
         found["vip"] = "the control plane's address is not held by its nodes, but outside of them"

@@ -1,7 +1,5 @@
 """What can be tried on which pool, and with what of a node."""
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from generator.components import mpi_operator
@@ -14,6 +12,7 @@ from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU, devices
 from generator.model.nodes import Machine
+from generator.model.once import once
 from generator.model.teams import Team
 
 GIB = 2**30
@@ -41,13 +40,14 @@ class Tried(Struct, frozen=True, kw_only=True):
     disks: int
 
 
-def tried(cluster: Cluster) -> Iterator[Tried]:
-    """Yield the pools that can be tried: a queue leads to them, and their nodes have whole GPUs."""
-    for pool in flavors(cluster):
-        found = cluster.in_pools(pool)
-        # Instances reach no other's memory, and turns on a GPU are others' as well.
-        if found and all(_whole(cluster, machine) for machine in found):
-            yield _of(cluster, pool, found)
+@once
+def tried(cluster: Cluster) -> tuple[Tried, ...]:
+    """Return the pools that can be tried: a queue leads to them, and their nodes have whole GPUs."""
+    pools = ((pool, cluster.in_pools(pool)) for pool in flavors(cluster))
+    # Instances reach no other's memory, and turns on a GPU are others' as well.
+    return tuple(
+        _of(cluster, pool, found) for pool, found in pools if found and all(_whole(cluster, one) for one in found)
+    )
 
 
 def _whole(cluster: Cluster, machine: Machine) -> bool:

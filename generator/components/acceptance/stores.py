@@ -15,6 +15,7 @@ from generator.components.minio import trial
 from generator.components.minio.layout import URL
 from generator.components.tenants.network import object_storage
 from generator.model.cluster import Cluster
+from generator.model.once import once
 
 CA = "acceptance-ca"
 """A certificate that opens nothing: its Secret brings the CA into the namespace of the jobs."""
@@ -42,8 +43,13 @@ class Store(Struct, frozen=True, kw_only=True):
     drives: float
 
 
-def stores(cluster: Cluster) -> Iterator[Store]:
-    """Yield the stores of a cluster."""
+@once
+def stores(cluster: Cluster) -> tuple[Store, ...]:
+    """Return the stores of a cluster."""
+    return tuple(_stores(cluster))
+
+
+def _stores(cluster: Cluster) -> Iterator[Store]:
     if cluster.storage.objects and MINIO.wanted(cluster):
         yield Store(
             name="minio",
@@ -85,7 +91,7 @@ def _claim_name(store: str) -> str:
 
 def secrets(cluster: Cluster) -> Iterator[Secret]:
     """Yield what the pods read: of MinIO a copy of its user's keys, of Ceph those that Rook makes for a claim."""
-    found = list(stores(cluster))
+    found = stores(cluster)
     if found:
         yield signed(CA, JOBS, READER)
     for one in found:
@@ -108,7 +114,7 @@ def secrets(cluster: Cluster) -> Iterator[Secret]:
 
 def belongings(cluster: Cluster) -> Iterator[Manifest]:
     """Yield what the test needs: the CA, the buckets of Ceph, and the way to the stores for its pods alone."""
-    if not any(stores(cluster)):
+    if not stores(cluster):
         return
     yield trusting(CA, JOBS, labels())
     ceph = cluster.storage.ceph

@@ -3,6 +3,7 @@ namespace of its own: there is none of Rook's where there is no Ceph, and in Min
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from generator.components.common import OWN_LABELS
@@ -47,7 +48,7 @@ def install(cluster: Cluster) -> Component:
         summary="Backups of MinIO's own buckets to elsewhere, their drills, and their way back",
         version="v1",
         namespaces=(Namespace(NAMESPACE),),
-        base=ours(read_objects("workflows/base.yaml")),
+        base=base(),
         objects=ours(
             (
                 *all_runs(cluster, tuple(whole(cluster)), NAMESPACE),
@@ -77,6 +78,14 @@ def ours(made: Any) -> Any:
     return OTHERWISE.get(made, made)
 
 
+@cache
+def base() -> tuple[Manifest, ...]:
+    """Return what runs of backups need on every cluster."""
+    made: tuple[Manifest, ...] = ours(read_objects("workflows/base.yaml"))
+    return made
+
+
+@cache
 def templates() -> tuple[Manifest, ...]:
     """Return the templates of backup and drill, and the scripts that they run."""
     return tuple(map(ours, (backup.workflow_template(), drill.workflow_template(), backup.scripts())))
