@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable
+from functools import cache
 from typing import Literal, Self
 
 from generator.components.pem import is_pem
@@ -134,6 +135,13 @@ class Template(str):
     __slots__ = ()
 
 
+@cache
+def _parted(template: Template) -> tuple[list[str], frozenset[str]]:
+    """Return a template in parts, text and the names of holes in turns, and these names."""
+    parts = _HOLE.split(template)
+    return parts, frozenset(parts[1::2])
+
+
 class Text(str):
     """Text that may be written: a template whose holes are filled with what was escaped for them."""
 
@@ -141,9 +149,12 @@ class Text(str):
 
     def __new__(cls, template: Template, /, **values: "Escaped | Text") -> Self:
         """Fill every hole; a value without a hole, or a hole without a value, is a mistake of ours (KeyError)."""
-        if unused := values.keys() - set(_HOLE.findall(template)):
+        parts, names = _parted(template)
+        if unused := values.keys() - names:
             raise KeyError(*sorted(unused))
-        return str.__new__(cls, _HOLE.sub(lambda hole: values[hole[1]], template))
+        filled = [*parts]
+        filled[1::2] = [values[name] for name in parts[1::2]]
+        return str.__new__(cls, "".join(filled))
 
 
 class Pem(Text):

@@ -6,6 +6,7 @@ from generator.components.datasets import CACHE_FOLDER
 from generator.components.node_text import Place, Template, Text, Word, joined, static
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
+from generator.model.once import once
 from generator.model.storage import Storage
 
 MINIO_GROUP = 1000
@@ -14,6 +15,7 @@ MINIO_GROUP = 1000
 LINE = Template("{filesystem} {mount} {group} {kind} {name}\n")
 
 
+@once
 def disk_scripts(cluster: Cluster) -> dict[Place, Text]:
     """Return `node/disks/mount.sh` and, for each node with such disks, the list that it reads: one line a disk, with
     filesystem, mount point, the group that may write, and how to find it: by id, by path, or any of its model.

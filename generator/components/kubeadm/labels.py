@@ -9,6 +9,7 @@ from generator.components.kubeadm.registration import node_labels
 from generator.components.node_text import Escaped, Place, Template, Text, Word, joined, static
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
+from generator.model.once import once
 from generator.model.text import Taint
 
 LINE = Template("{what} {node} {changes}\n")
@@ -29,6 +30,7 @@ class Marks(Struct, frozen=True, kw_only=True):
     annotations: dict[str, str]
 
 
+@once
 def marks(cluster: Cluster) -> tuple[Marks, ...]:
     """Return what each node must bear."""
     monitors = _monitors(cluster)
