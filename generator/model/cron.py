@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import date
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ _FIRST = date(2024, 1, 1).toordinal()
 LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-class Schedule(Struct, frozen=True):
+class Schedule(Struct, frozen=True, dict=True):
     """When something starts. A set of days that is whole does not limit: as in every cron, a day counts when it is
     in either set if both limit.
     """
@@ -48,7 +49,7 @@ class Schedule(Struct, frozen=True):
         """Whether there is no such day, as the 30th of February."""
         return self.any_weekday and all(min(self.days) > LONGEST[month - 1] for month in self.months)
 
-    @property
+    @cached_property
     def longest_gap(self) -> int:
         """The longest time between two starts, in seconds; 0 where there are none. Two weeks hold every case of days
         of the week alone, eight years every other but a 29th of February around 2100.
@@ -82,6 +83,7 @@ class Schedule(Struct, frozen=True):
         return bool(shared) and not apart
 
 
+@lru_cache(maxsize=256)
 def parse(text: str) -> Schedule:
     """Read five fields, as in `0 17 * * mon-fri`; raises ValueError that says which field is wrong. Sunday is 0, and
     7 is not a day: the controller refuses it.
