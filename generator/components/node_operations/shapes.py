@@ -32,6 +32,9 @@ _OF_POD = ("creationTimestamp", "labels")
 _LABELS = ("batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name")
 
 
+_SCALAR = json.JSONEncoder(ensure_ascii=False)
+
+
 class Cel(str):
     """An expression, where a value would stand."""
 
@@ -48,7 +51,7 @@ def literal(value: object) -> str:
         case list() | tuple():
             return "[" + ", ".join(map(literal, value)) + "]"
         case _:
-            return json.dumps(value, ensure_ascii=False)
+            return _SCALAR.encode(value)
 
 
 def of_pod(spec: Manifest) -> Manifest:
