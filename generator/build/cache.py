@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from generator.build.objects import TargetedPatch
 from generator.errors import UsageError
 from generator.process import cache_home
 from generator.repository.whole import write_whole
@@ -18,8 +19,8 @@ from generator.spec.pyyaml import yaml
 
 Value = TypeVar("Value")
 
-_MAKERS = ("go_yaml.py", "manifests.py", "kustomization.py", "kustomize.py", "plain.py", "building.py")
-"""The modules whose code decides what is made of bytes."""
+_BESIDE = ("../layout/files.py", "../model/fields.py")
+"""The modules beside this package whose code decides what is made of bytes."""
 
 KEPT = 30 * 86400
 """Seconds for which something is kept that nobody asks for."""
@@ -36,16 +37,30 @@ def remembered(of: Iterable[bytes], make: Callable[[], Value], kind: type[Value]
     """Return what `make` makes of these bytes, plain data of this kind, or what it made of them before. What it raises
     is raised, and made anew each time. Where the cache cannot be used only time is lost. No value of a Secret is kept.
     """
-    try:
-        file = cache_home() / "built" / _digest(of)
-        found = msgspec.json.decode(file.read_bytes(), type=kind)
-    except UsageError:
-        return make()
-    except (OSError, msgspec.DecodeError):
+    file = place(of)
+    found = recall(file, kind)
+    if found is None:
         found = make()
-        _keep(file, found)
-        return found
-    _touch(file)
+        keep(file, found)
+    return found
+
+
+def place(of: Iterable[bytes]) -> Path | None:
+    """Return where what is made of these bytes is kept; None for a user without a home."""
+    try:
+        return cache_home() / "built" / _digest(of)
+    except UsageError:
+        return None
+
+
+def recall(file: Path | None, kind: type[Value]) -> Value | None:
+    """Return what was kept at a place, None where there is nothing of this kind."""
+    try:
+        found = msgspec.json.decode(file.read_bytes(), type=kind) if file else None
+    except (OSError, msgspec.DecodeError):
+        return None
+    if file:
+        _touch(file)
     return found
 
 
@@ -60,8 +75,9 @@ def _digest(of: Iterable[bytes]) -> str:
 
 @cache
 def _reader() -> bytes:
-    """Return what tells one reader of YAML from another, of another gen, too: its own code, and PyYAML's release."""
-    code = [Path(__file__).with_name(name).read_bytes() for name in _MAKERS]
+    """Return what tells one gen from another, as far as it decides what is made: its code, and PyYAML's release."""
+    here = Path(__file__).parent
+    code = [path.read_bytes() for path in (*sorted(here.glob("*.py")), *(here / name for name in _BESIDE))]
     return b"".join((*code, yaml.__version__.encode()))
 
 
@@ -76,6 +92,9 @@ def _holds_secret(value: object) -> bool:
     """Tell whether a Secret that says a value is among objects, alone or each with its file: as its own, or as a copy
     that `kubectl apply` made.
     """
+    # The target of a patch says `kind: Secret` as well.
+    if isinstance(value, msgspec.Struct) and not isinstance(value, TargetedPatch):
+        return _holds_secret(msgspec.structs.astuple(value))
     if isinstance(value, list | tuple):
         return any(map(_holds_secret, value))
     if not isinstance(value, dict):
@@ -85,8 +104,9 @@ def _holds_secret(value: object) -> bool:
     return _holds_secret(value.get("items"))
 
 
-def _keep(file: Path, value: object) -> None:
-    if _holds_secret(value):
+def keep(file: Path | None, value: object) -> None:
+    """Keep something at a place, or nothing where that cannot be done."""
+    if file is None or _holds_secret(value):
         return
     # Whole numbers beyond 64 bits, or broken characters: nothing that is worth a second format.
     with contextlib.suppress(OSError, OverflowError, UnicodeEncodeError):

@@ -75,10 +75,10 @@ def stage_application(folder: Path, copy: Path, earlier: dict[Path, TakenOut]) -
     kustomization that cannot be read.
     """
     _unlinked(folder, copy)
-    patches_crds = any("CustomResourceDefinition" in path.read_text(errors="replace") for path in _patching(folder))
+    patched = patches_crds(folder)
     found = list(reached(folder, lambda each: _unlinked(each, copy), own=False))
-    removed = set_aside(found, earlier, crds=not patches_crds, charts=True)
-    for one in found if patches_crds else ():
+    removed = set_aside(found, earlier, crds=not patched, charts=True)
+    for one in found if patched else ():
         _copy_linked_crds(one)
     if top := kustomization(folder):
         metadata = sorted({ORIGIN, *map(str, sequence(top.content.get("buildMetadata")))})
@@ -86,10 +86,10 @@ def stage_application(folder: Path, copy: Path, earlier: dict[Path, TakenOut]) -
     return removed
 
 
-def _patching(folder: Path) -> Iterator[Path]:
-    """Yield the files that may patch a CRD; CRDs are then built with everything else."""
-    for name in ("generated", CUSTOM):
-        yield from (path for path in sorted((folder / name).rglob("*")) if path.is_file())
+def patches_crds(folder: Path) -> bool:
+    """Tell whether an Application's folder may patch a CRD; CRDs are then built with everything else."""
+    files = (path for name in ("generated", CUSTOM) for path in sorted((folder / name).rglob("*")) if path.is_file())
+    return any("CustomResourceDefinition" in path.read_text(errors="replace") for path in files)
 
 
 def _copy_linked_crds(one: Kustomization) -> None:

@@ -11,7 +11,7 @@ import pytest
 from reference import load
 
 from generator import process
-from generator.build import applications, building, cache, kustomize
+from generator.build import building, cache, kustomize, parts
 from generator.build.applications import build
 from generator.build.cache import KEPT
 from generator.build.plain import plain_objects
@@ -165,7 +165,7 @@ def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.delenv("XDG_CACHE_HOME")  # where Kustomize may be
     need_kustomize()
     command = kustomize.program()
-    monkeypatch.setattr(applications, "program", lambda: command)
+    monkeypatch.setattr(parts, "program", lambda: command)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder.parents[1]))
     found: list[str] = []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.build import applications, building
+from generator.build import applications, building, cache, parts
 from generator.build.kustomize import program, run_kustomize
 from generator.build.plain import plain_objects
 from generator.components.component import Manifest
@@ -22,9 +22,7 @@ def by_name(found: list[tuple[Manifest, str]]) -> list[tuple[str, Manifest]]:
 def test_the_reference_clusters_read_as_they_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     read = 0
 
-    def compared(
-        command: list[str], folder: Path, _read: object, place: str, component: str = ""
-    ) -> list[tuple[Manifest, str]]:
+    def compared(command: list[str], folder: Path, place: str, component: str = "") -> list[tuple[Manifest, str]]:
         nonlocal read
         found, made = plain_objects(folder), run_kustomize(command, folder, place, component)
         if found is not None:
@@ -32,7 +30,8 @@ def test_the_reference_clusters_read_as_they_are_built(monkeypatch: pytest.Monke
             assert by_name(found) == by_name(made), place
         return made
 
-    monkeypatch.setattr(applications, "build_folder", compared)
+    monkeypatch.setattr(parts, "build_folder", compared)
+    monkeypatch.setattr(cache, "recall", lambda *_: None)
     for one in load(ROOT):
         assert one.cluster
         applications.build(ROOT, one.cluster, tolerant=True)
@@ -76,14 +75,13 @@ def test_objects_that_kustomize_would_change_or_refuse_are_left_to_it(name: str,
     assert plain_objects(tmp_path) is None
 
 
-def test_a_list_of_files_needs_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_files_needs_no_program(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "kustomization.yaml").write_text("resources: [below]\n")
     (tmp_path / "below/kustomization.yaml").write_text("resources: [a.yaml]\n")
     (tmp_path / "below/a.yaml").write_text(OBJECT)
-    monkeypatch.setattr(building, "remembered", lambda _of, make, _kind: make())
     gone = shutil.which("true") or ""
-    ((found, file),) = building.build_folder([gone], tmp_path, [tmp_path], "a")
+    ((found, file),) = building.build_folder([gone], tmp_path, "a")
     assert file == "below/a.yaml"
     assert [(found, file)] == [(one, place.removeprefix("")) for one, place in run_kustomize_of(tmp_path)]
 

@@ -11,6 +11,7 @@ import pytest
 from loopback import Asked, Reply, serving
 from reference import ROOT, load
 
+from generator.build import cache
 from generator.build.applications import build
 from generator.errors import UsageError
 from generator.rules.engine import unjudged
@@ -157,6 +158,7 @@ def test_a_disk_without_room_is_one_message(place: Path, monkeypatch: pytest.Mon
         raise OSError(28, "No space left on device", source, None, target)
 
     monkeypatch.setattr("shutil.copyfile", full)
+    monkeypatch.setattr(cache, "recall", lambda *_: None)
     with pytest.raises(UsageError, match=r"where Kustomize builds: No space left on device$") as caught:
         build(place, load("a30-bench"))
     assert len(str(caught.value)) < 400
