@@ -106,6 +106,8 @@ def _stays(manifest: Manifest) -> bool:
     annotations = manifest["metadata"].get("annotations", {})
     if not isinstance(annotations, dict) or not all(isinstance(each, str) for each in annotations.values()):
         return False
+    if isinstance(manifest["metadata"].get("namespace"), dict | list):
+        return False
     acted_on = any(str(key).startswith(_READ_BY_KUSTOMIZE) for key in annotations)
     nothing = any(value is None or value in ({}, []) for _, value in walk(manifest["metadata"]))
     odd = any(_ODD.fullmatch(str(at[-1])) for at, _ in walk(manifest) if at and isinstance(at[-1], str))

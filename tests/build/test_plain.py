@@ -58,6 +58,7 @@ OBJECTS = {
     "a key that one takes for a text": OBJECT.replace("a: 'yes'", "on: 'yes'"),
     "a number for a key": OBJECT.replace("a: 'yes'", "1: 'yes'"),
     "a key twice": OBJECT.replace("data:", "kind: Secret, data:"),
+    "a namespace that is a map": OBJECT.replace("namespace: b", "namespace: {b: c}"),
 }
 
 
