@@ -85,7 +85,12 @@ def _take_out(one: Kustomization, earlier: dict[Path, TakenOut], *, crds: bool, 
 
 def is_crd(file: Path) -> bool:
     """Tell whether a file holds nothing but a CRD, as gen names them."""
-    return file.name.startswith(_CRD) and file.is_file()
+    return is_named_as_crd(file.name) and file.is_file()
+
+
+def is_named_as_crd(name: str) -> bool:
+    """Tell whether a file of this name holds a CRD alone, if it is one."""
+    return name.startswith(_CRD)
 
 
 def build_offline(build: Callable[[], Result], removed: SetAside, place: str) -> tuple[Result, list[str]]:

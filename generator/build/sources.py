@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from generator.build.broken import BrokenError
-from generator.build.offline import is_crd, reached
+from generator.build.offline import is_named_as_crd, reached
 from generator.build.stage import patches_crds
 
 
@@ -25,6 +25,7 @@ class Sources:
         self._root = root.resolve()
         self._program = f"{command} {program.st_size} {program.st_mtime_ns}".encode()
         self._patched: dict[Path, bool] = {}
+        self._plain: set[str] = set()
 
     def of(self, component: str, place: str, staged: Collection[str]) -> list[bytes] | None:
         """Return what decides what becomes of the Application in a folder: the program, each file that it is built of
@@ -47,31 +48,45 @@ class Sources:
         return path.relative_to(self._root).as_posix()
 
     def _followed(self, folder: Path) -> Path | None:
-        place = Path(os.path.normpath(folder))
-        if not place.is_relative_to(self._root):
+        """Return a folder by its place, None outside of the repository."""
+        place, root = os.path.normpath(folder), str(self._root)
+        if not f"{place}/".startswith(f"{root}/"):
             return None
-        if any(each.is_symlink() for each in (place, *place.parents) if each.is_relative_to(self._root)):
-            raise _UntoldError
-        return place
+        while place != root and place not in self._plain:
+            if os.path.islink(place):  # noqa: PTH114 - called often
+                raise _UntoldError
+            self._plain.add(place)
+            place = os.path.dirname(place)  # noqa: PTH120 - as above
+        return Path(os.path.normpath(folder))
 
     def _files(self, folders: Iterable[Path], *, crds: bool) -> Iterator[bytes]:
         """Yield the place and the content of each file below folders, each once; of a link where it leads."""
-        for file in sorted({file for each in folders for file in _below(str(each))}):
-            path = Path(file)
-            yield os.fsencode(os.path.relpath(file, self._root))
-            if path.is_symlink():
-                yield b"to " + os.fsencode(path.readlink())
-            elif crds or not is_crd(path):
-                yield path.read_bytes()
+        before = len(f"{self._root}/")
+        found = {path: is_link for each in _outermost(folders) for path, is_link in _below(each)}
+        for path, is_link in sorted(found.items()):
+            yield os.fsencode(path[before:])
+            if is_link:
+                yield b"to " + os.fsencode(os.readlink(path))  # noqa: PTH115 - called often
+            elif crds or not is_named_as_crd(os.path.basename(path)):  # noqa: PTH119 - as above
+                yield Path(path).read_bytes()
 
 
-def _below(folder: str) -> Iterator[str]:
-    """Yield the files and links below a folder. Raises OSError, and _UntoldError for anything else."""
+def _outermost(folders: Iterable[Path]) -> Iterator[str]:
+    """Yield those that lie below none of the others."""
+    last = ""
+    for folder in sorted(f"{each}/" for each in folders):
+        if not last or not folder.startswith(last):
+            last = folder
+            yield folder.rstrip("/")
+
+
+def _below(folder: str) -> Iterator[tuple[str, bool]]:
+    """Yield the files below a folder, and whether each is a link. Raises OSError, and _UntoldError for a pipe."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 yield from _below(entry.path)
             elif entry.is_symlink() or entry.is_file():
-                yield entry.path
+                yield entry.path, entry.is_symlink()
             else:
                 raise _UntoldError

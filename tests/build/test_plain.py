@@ -31,7 +31,7 @@ def test_the_reference_clusters_read_as_they_are_built(monkeypatch: pytest.Monke
         return made
 
     monkeypatch.setattr(parts, "build_folder", compared)
-    monkeypatch.setattr(cache, "recall", lambda *_: None)
+    monkeypatch.setattr(cache, "place", lambda _: None)
     for one in load(ROOT):
         assert one.cluster
         applications.build(ROOT, one.cluster, tolerant=True)

@@ -158,7 +158,7 @@ def test_a_disk_without_room_is_one_message(place: Path, monkeypatch: pytest.Mon
         raise OSError(28, "No space left on device", source, None, target)
 
     monkeypatch.setattr("shutil.copyfile", full)
-    monkeypatch.setattr(cache, "recall", lambda *_: None)
+    monkeypatch.setattr(cache, "place", lambda _: None)
     with pytest.raises(UsageError, match=r"where Kustomize builds: No space left on device$") as caught:
         build(place, load("a30-bench"))
     assert len(str(caught.value)) < 400
