@@ -1,6 +1,7 @@
 """Which kinds there are: those that Kubernetes serves, and those of the CRDs at hand."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 
 from msgspec import Struct, structs
 
@@ -28,6 +29,7 @@ class Kinds(Struct, frozen=True):
         return cls(minor, kinds(minor), apis=frozenset(apis))
 
     @classmethod
+    @lru_cache(maxsize=4)
     def of(cls, built: Built) -> "Kinds":
         """Return the kinds that the objects of `built` may be of, in a folder of no cluster at the last minor that is
         known. A CRD that is applied wins over one at hand, and one that is whole over one that may still be patched.
@@ -66,7 +68,7 @@ class Kinds(Struct, frozen=True):
 
     def ours(self, group: str) -> bool:
         """Tell whether Kubernetes itself has or had a group; any other is somebody's CRD or API service."""
-        return group == "extensions" or any(group_of(version) == group for version in self.served)
+        return group == "extensions" or group in _groups(self.minor)
 
     def foreign(self, one: Object) -> bool:
         """Tell whether an object is of somebody's kind whose CRD is not here."""
@@ -76,6 +78,12 @@ class Kinds(Struct, frozen=True):
         """Tell whether the kind of an object is served, in its version."""
         version = manifest["apiVersion"]
         return version in self.apis or version in self.versions(group_of(version), manifest["kind"])
+
+
+@cache
+def _groups(minor: int) -> frozenset[str]:
+    """Return the groups of which Kubernetes serves anything at a minor."""
+    return frozenset(map(group_of, kinds(minor)))
 
 
 def group_of(version: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -161,8 +162,19 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
         return tuple(one for one in self.unseen if one not in self.remote)
 
     def of(self, *kinds: str) -> Iterator[Object]:
-        """Yield the objects of some kinds."""
-        return (one for one in self.objects if one.kind in kinds)
+        """Yield the objects of some kinds, in their order."""
+        places = _places(self)
+        numbers = [each for kind in dict.fromkeys(kinds) for each in places.get(kind, ())]
+        return (self.objects[number] for number in (sorted(numbers) if len(kinds) > 1 else numbers))
+
+
+@lru_cache(maxsize=4)
+def _places(built: Built) -> dict[str, list[int]]:
+    """Return which of the objects are of each kind."""
+    found: dict[str, list[int]] = {}
+    for number, one in enumerate(built.objects):
+        found.setdefault(one.kind, []).append(number)
+    return found
 
 
 def targets_object(target: dict[str, str], one: Object) -> bool:

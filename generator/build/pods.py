@@ -1,6 +1,6 @@
 """Pods that objects ask for, and where each part of them is written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
@@ -68,7 +68,19 @@ def pods(built: Built) -> tuple[Pod, ...]:
     return tuple(pod for one in built.objects for pod in pods_of(one, built))
 
 
-def pods_of(one: Object, built: Built) -> Iterator[Pod]:
+@lru_cache(maxsize=2)
+def _by_maker(built: Built) -> dict[int, tuple[Pod, ...]]:
+    """Return the pods that each object asks for: by its identity here, as objects have none that could be compared."""
+    return {id(one): tuple(_pods_of(one, built)) for one in built.objects}
+
+
+def pods_of(one: Object, built: Built) -> Iterable[Pod]:
+    """Return the pods that an object asks for; one of those of `built` is looked at once."""
+    found = _by_maker(built).get(id(one))
+    return _pods_of(one, built) if found is None else found
+
+
+def _pods_of(one: Object, built: Built) -> Iterator[Pod]:
     """Yield the pods that an object asks for: of Kubernetes' own kinds, of Argo's workflows, of TrainJobs, and of every
     custom kind that holds whole pod templates (Volcano, Kubeflow, JobSet, Ray ...). Not seen are pods that a controller
     makes up itself, and manifests in the texts of workflows.

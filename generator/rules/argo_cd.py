@@ -10,7 +10,7 @@ from generator.build.go_yaml import UnreadableError
 from generator.build.kinds import CRD, defined_kind
 from generator.build.manifests import documents
 from generator.build.objects import Built, Object, TargetedPatch, targets_object
-from generator.components import CATALOGUE, compose
+from generator.components import CATALOGUE
 from generator.components.argo_cd.settings import EXCLUDED
 from generator.components.cilium import INGRESS_CLASS
 from generator.components.common import IGNORE_HEALTH
@@ -19,7 +19,7 @@ from generator.model.extras import Extra
 from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
-from generator.rules.providers import waves
+from generator.rules.providers import composed, waves
 
 
 @rule("GEN-ARGO-001", "an object is there once")
@@ -78,11 +78,10 @@ def refusals(application: Object, project: dict[str, Any], built: Built) -> Iter
             at = ("spec", "destination", "namespace")
             yield application.finding(message, *at, fix="add it to the project's destinations")
     extras = built.cluster.extras if built.cluster else {}
-    for one in built.objects:
-        if one.component == application.name:
-            # What makes the project: told first, and alone.
-            said = [*unstated(one, extras[one.component])] if one.component in extras else []
-            yield from said or refused(one, project, spec)
+    for one in held(built).get(application.name, ()):
+        # What makes the project: told first, and alone.
+        said = [*unstated(one, extras[one.component])] if one.component in extras else []
+        yield from said or refused(one, project, spec)
 
 
 def sources(spec: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -96,7 +95,7 @@ def sources(spec: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]
 @lru_cache(maxsize=2)
 def released(built: Built) -> dict[str, set[str]]:
     """Return the namespaces that charts go to which are not vendored, by Application."""
-    unseen = [one for one in compose(built.cluster) if one.name in built.unseen] if built.cluster else []
+    unseen = [one for one in composed(built) if one.name in built.unseen]
     return {one.name: {release.namespace for release in one.releases} for one in unseen}
 
 
@@ -278,7 +277,7 @@ def _makers(built: Built) -> dict[tuple[str, str], str]:
     """Return the components of the cluster whose charts and manifests bring CRDs, by group and kind, or by the group
     alone. What is not vendored is not seen.
     """
-    seen = {one.name for one in compose(built.cluster)} - {*built.unseen} if built.cluster else set()
+    seen = {one.name for one in composed(built)} - {*built.unseen}
     found = [(one.name, api) for one in CATALOGUE.values() for api in one.apis]
     brought = [(name, api) for name, api in found if name in seen and not api.by_operator]
     return {(api.group, kind): name for name, api in brought for kind in api.kinds or ("",)}
@@ -291,9 +290,15 @@ def unproven(built: Built) -> int:
 
 def unmatched(built: Built) -> Iterator[TargetedPatch]:
     """Yield the patches that match no object of their Application."""
-    held: dict[str, list[Object]] = defaultdict(list)
-    for one in built.objects:
-        held[one.component].append(one)
     for patch in built.patches:
-        if not any(targets_object(patch.target, one) for one in held[patch.component]):
+        if not any(targets_object(patch.target, one) for one in held(built).get(patch.component, ())):
             yield patch
+
+
+@lru_cache(maxsize=2)
+def held(built: Built) -> dict[str, list[Object]]:
+    """Return the objects of each Application."""
+    found: dict[str, list[Object]] = defaultdict(list)
+    for one in built.objects:
+        found[one.component].append(one)
+    return found

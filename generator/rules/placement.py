@@ -47,9 +47,8 @@ def placed(built: Built) -> Iterator[Finding]:
     """
     nodes = nodes_of(built)
     for pod in pods(built) if nodes else ():
-        found = [(obstacles(pod, node), node) for node in nodes]
-        if all(one for one, _ in found):
-            nearest, node = min(found, key=lambda pair: distance(pair[0]))
+        if all(obstacles(pod, node) for node in nodes):
+            nearest, node = min(((obstacles(pod, node), node) for node in nodes), key=lambda pair: distance(pair[0]))
             told = " and ".join(one.message for one in nearest)
             message = f"no node takes its pods; pool {node.pool} comes nearest ({node.name}): {told}"
             yield pod.finding(message, *nearest[0].at, fix=nearest[0].fix or values_of(nearest[0].rule, nodes))

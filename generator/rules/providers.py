@@ -1,7 +1,7 @@
 """What there is for references to lead to, and who brings it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -57,10 +57,7 @@ class UnseenObjects(Struct, frozen=True):
         """Return what is unseen of a cluster; of a folder it is everything else, and of one that is not all here."""
         if built.cluster is None or "" in built.remote:
             return cls(frozenset(), frozenset(), frozenset(), everything=True)
-        ours = [one for one in compose(built.cluster) if one.name in built.unseen]
-        whole = compose(structs.replace(built.cluster, components={}))
-        others = [one for one in whole if not built.cluster.settings(one.name).managed]
-        found = [*ours, *others]
+        found = [*(one for one in composed(built) if one.name in built.unseen), *_of_others(built.cluster)]
         served = kinds(minor_of(built.cluster.kubernetes.version)).values()
         return cls(
             frozenset(space for one in found for space in _spaces(one)),
@@ -76,6 +73,20 @@ class UnseenObjects(Struct, frozen=True):
         if not reference.namespace:
             return reference.kind in self.kinds
         return reference.namespace in self.spaces and reference.kind in self.common
+
+
+@lru_cache(maxsize=2)
+def composed(built: Built) -> tuple[Component, ...]:
+    """Return what gen installs on a cluster, nothing on a folder of none."""
+    return compose(built.cluster) if built.cluster else ()
+
+
+def _of_others(cluster: Cluster) -> list[Component]:
+    """Return the components that somebody else installs."""
+    if all(one.managed for one in cluster.components.values()):
+        return []
+    whole = compose(structs.replace(cluster, components={}))
+    return [one for one in whole if not cluster.settings(one.name).managed]
 
 
 def _spaces(component: Component) -> Iterator[str]:
@@ -95,7 +106,7 @@ class Providers(Struct, frozen=True):
         """Return what there is in a cluster or a folder."""
         found = {Reference(kind, *_named(name)): Provider("") for kind, names in _BUILT_IN.items() for name in names}
         if built.cluster:
-            found |= _of_cluster(built.cluster)
+            found |= _of_cluster(built.cluster, composed(built))
         for one in built.objects:
             for made, keys in _made(one):
                 found[made] = _joined(found.get(made), Provider(one.component, keys))
@@ -137,9 +148,8 @@ def _named(name: str) -> tuple[str, str]:
     return space, own
 
 
-def _of_cluster(cluster: Cluster) -> dict[Reference, Provider]:
+def _of_cluster(cluster: Cluster, components: Sequence[Component]) -> dict[Reference, Provider]:
     """Return what is declared: Secrets, what operators make, and what somebody else installs."""
-    components = compose(cluster)
     present = {one.name for one in components}
     found: dict[Reference, Provider] = {}
     for one in CATALOGUE.values():

@@ -41,10 +41,12 @@ def fitting(built: Built) -> Iterator[Finding]:
     """
     nodes = nodes_of(built)
     for pod in pods(built):
-        allowed = [node for node in nodes if not obstacles(pod, node)]
         wanted = {name: much for name, much in total(pod).items() if any(name in node.room for node in nodes)}
+        if any(not obstacles(pod, node) and not missing(pod, wanted, node) for node in nodes):
+            continue
+        allowed = [node for node in nodes if not obstacles(pod, node)]
         lacking = [missing(pod, wanted, node) for node in allowed]
-        if not (allowed and all(lacking)):
+        if not allowed:
             continue
         able = [node for node in nodes if not unselected(pod, node) and not missing(pod, wanted, node)]
         if able and not all(map(plain, wanted)):
