@@ -8,8 +8,9 @@ Argo workflow gives itself are followed. A text that the mirror begins is from t
 import re
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from generator.components.component import Manifest
@@ -55,6 +56,7 @@ _LISTS = {"containers", "initContainers", "ephemeralContainers", "sidecars"}
 _ONE = {"container", "script"}
 _PARAMETER = r"\{\{\s*=?\s*(inputs|workflow)\.parameters(?:\.([\w-]+)|\[\s*'([^']+)'\s*\])\s*\}\}"
 _TEMPLATE = r"\{\{|\$[({]"
+_FIELDS = {"image", "reference", "repository"}
 _BUILT_IN = {"", "apps", "batch"}
 _FILES = {"ConfigMap", "Secret"}
 # What stands behind a key in a text, with variables and templates in it whole.
@@ -63,11 +65,22 @@ _BEHIND = rf"""{KEY}(?P<text>(?:\{{\{{.{{0,99}}?\}}\}}|\$\(.{{0,99}}?\)|\$\{{.{{
 _DEEP, _MOST = 4, 64
 
 
-def unreadable_images(manifest: Manifest) -> Iterator[UnreadableImage]:
-    """Yield every field for an image whose text is no reference and cannot be made one."""
+class Unread(NamedTuple):
+    """The texts in fields for an image that are no reference; and what stands for an image in arguments, variables and
+    files of ConfigMaps, and is to be filled in.
+    """
+
+    no_references: list[tuple[Path, str]]
+    to_be_filled_in: list[tuple[Path, str]]
+
+
+def unreadable_images(manifest: Manifest, texts: Unread | None = None) -> Iterator[UnreadableImage]:
+    """Yield every field for an image whose text is no reference and cannot be made one; `texts` are what `unread` found
+    in it.
+    """
     # In their fields Kubernetes' own kinds have no templates.
     built_in = str(manifest.get("apiVersion")).rpartition("/")[0] in _BUILT_IN
-    no_references, to_be_filled_in = _unread(manifest)
+    no_references, to_be_filled_in = texts or unread(manifest)
     for path, text in no_references:
         if not _references(manifest, path, text):
             yield UnreadableImage(path, text, built_in or (_is_container(path) and not re.search(_TEMPLATE, text)))
@@ -76,40 +89,49 @@ def unreadable_images(manifest: Manifest) -> Iterator[UnreadableImage]:
             yield UnreadableImage(path, text, wrong=False)
 
 
-def named_images(manifest: Manifest) -> Iterator[ImageField]:
-    """Yield every image that an object names, also what its templates become with the values in the same object."""
+def named_images(manifest: Manifest, texts: Unread | None = None) -> Iterator[ImageField]:
+    """Yield every image that an object names, also what its templates become with the values in the same object;
+    `texts` as above.
+    """
     found = set()
     for field in image_fields(manifest):
         found.add(field.image)
         yield field
-    for path, text in chain(*_unread(manifest)):
+    for path, text in chain(*(texts or unread(manifest))):
         for reference in _references(manifest, path, text):
             if (image := normalised(reference)) not in found:
                 yield ImageField(path, text, text, image)
 
 
-def _unread(manifest: Manifest) -> tuple[list[tuple[Path, str]], list[tuple[Path, str]]]:
-    """Return the texts in fields for an image that are no reference; and what stands for an image in arguments,
-    variables and files of ConfigMaps, and is to be filled in.
-    """
-    no_references: list[tuple[Path, str]] = []
-    to_be_filled_in: list[tuple[Path, str]] = []
-    if manifest.get("kind") == "CustomResourceDefinition":
-        return no_references, to_be_filled_in
+def unread(manifest: Manifest) -> Unread:
+    """Look through an object, but for what CRDs say of fields, and what controllers write."""
+    found = Unread([], [])
+    said = {key: value for key, value in manifest.items() if key not in {"metadata", "status"}}
+    if manifest.get("kind") == "CustomResourceDefinition" or not _may_name_images(said):
+        return found
     file = manifest.get("kind") in _FILES
-    for path, part in walk({key: value for key, value in manifest.items() if key not in {"metadata", "status"}}):
+    for path, part in walk(said):
         if isinstance(part, dict) and not file:
-            no_references += (((*path, key), text) for key, text in _no_references(part, path))
+            found.no_references.extend(((*path, key), text) for key, text in _no_references(part, path))
         elif isinstance(part, str) and ("{{" in part or "$" in part) and re.search(_TEMPLATE, part):
-            to_be_filled_in += _to_be_filled_in(manifest, path, part)
-    return no_references, to_be_filled_in
+            found.to_be_filled_in.extend(_to_be_filled_in(manifest, path, part))
+    return found
+
+
+def _may_name_images(said: Manifest) -> bool:
+    """Tell whether there is a field for an image in an object, or a template: looked for in all of it at once."""
+    try:
+        content = msgspec.json.encode(said).decode()
+    except (TypeError, ValueError, OverflowError):
+        return True
+    return any(part in content for part in ("mage", "repository", "{{", "${", "$("))
 
 
 def _no_references(part: dict[str, Any], path: Path) -> Iterator[tuple[str, str]]:
     """Yield the texts in fields for an image that are no reference, but for parts that an operator does not start."""
     for key, text in part.items() if part.get("enabled") is not False else ():
         # An operator has an image of its own where a field of its settings is empty; a container has none.
-        meant = isinstance(text, str) and (text or _is_container((*path, key)))
+        meant = isinstance(text, str) and _may_be_field(key) and (text or _is_container((*path, key)))
         if meant and _is_field(part, path, key) and not is_reference(text):
             yield key, text
 
@@ -132,6 +154,11 @@ def _key(manifest: Manifest, path: Path) -> str:
     if last == "value" and way[-2:-1] == ["env"]:
         return str(dig(manifest, *way, "name"))
     return last if manifest.get("kind") in _FILES else ""
+
+
+def _may_be_field(key: object) -> bool:
+    """Tell whether a field of this name may hold an image, whatever is beside it."""
+    return isinstance(key, str) and (key in _FIELDS or key.endswith("Image"))
 
 
 def _is_field(part: dict[Any, Any], path: Path, key: object) -> bool:

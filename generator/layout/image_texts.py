@@ -52,7 +52,10 @@ def images_in(text: str) -> list[str]:
     """Return the images that stand somewhere in a text, each once, as they are spelt."""
     found: dict[str, None] = {}
     if "/" in text and (":" in text or "@" in text):
-        found |= dict.fromkeys(match[0] for match in re.finditer(_TOKEN, text) if _is_image(match))
+        # None goes beyond its line, and few lines of a program or a dashboard may hold one.
+        lines = (line for line in text.split("\n") if "/" in line and (":" in line or "@" in line))
+        matches = (match for line in lines for match in re.finditer(_TOKEN, line))
+        found |= dict.fromkeys(match[0] for match in matches if _is_image(match))
     if "mage" in text and ":" in text:
         found |= dict.fromkeys(match["image"] for match in re.finditer(_KEYED, text))
     if "mage" in text or "MAGE" in text:

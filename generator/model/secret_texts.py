@@ -26,6 +26,15 @@ _MARKS = tuple(mark for _, marks in KEYS_AND_TOKENS.values() for mark in marks)
 
 # Compiled where they are used: a cluster file mostly has nothing to use them on, and that takes milliseconds.
 WORD = r"(?:password|passwd|passphrase|client_?secret|secret_?(?:access_?)?key|api_?key|(?:auth|access|bearer)_?token)"
+_ALONE = ("passw", "passphrase")
+_JOINED = (
+    ("client", "secret"), ("secret", "key"), ("secret", "access"), ("api", "key"),
+    ("auth", "token"), ("access", "token"), ("bearer", "token"),
+)  # fmt: skip
+_PARTS = (*_ALONE, *(f"{first}{sign}{second}" for first, second in _JOINED for sign in ("", "_", "-")))
+"""One of these is in each such word, also of an option."""
+_ODD_LETTERS = "\u0130\u0131\u017f\u212a"
+"""What `re` takes for i, s and k where capitals do not count, and `lower` does not."""
 # Before the word a sign, or small letters before its capital.
 BEFORE = r"(?:[\w.-]*[^A-Za-z]|[\w.-]*[a-z](?=[A-Z]))?"
 NAME = rf"{BEFORE}(?i:{WORD}|token)"
@@ -72,12 +81,18 @@ def is_named_so(name: str) -> bool:
 
 def given(word: str) -> Iterator[str]:
     """Yield what options in arguments give as a password: `--password=...`."""
-    return (found["value"] for found in re.finditer(FLAG, word))
+    return (found["value"] for found in (re.finditer(FLAG, word) if _may_name(word) else ()))
 
 
 def assigned(text: str) -> Iterator[str]:
     """Yield what lines of a text give to something that is named like a password."""
-    return (found["value"] for found in re.finditer(ASSIGNED, text))
+    return (found["value"] for found in (re.finditer(ASSIGNED, text) if _may_name(text) else ()))
+
+
+def _may_name(text: str) -> bool:
+    """Tell whether something in a text may be named like a password; mostly there is nothing."""
+    lower = text.lower()
+    return any(part in lower for part in _PARTS) or any(letter in text for letter in _ODD_LETTERS)
 
 
 def within(text: str) -> Iterator[str]:

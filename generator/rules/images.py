@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from generator.build.objects import Built, Object
-from generator.build.unreadable_images import named_images, unreadable_images
+from generator.build.unreadable_images import Unread, named_images, unread, unreadable_images
 from generator.components import CATALOGUE
 from generator.layout.image_fields import ImageField
 from generator.layout.image_references import has_tag_or_digest, normalised, rewrite, split, upstream_name
@@ -105,8 +105,8 @@ def mirrored(built: Built) -> Iterator[Finding]:
         if not is_below(field.image, mirror):
             message = f"the image {field.image} does not come from {mirror}"
             yield one.finding(message, *field.path, fix=rewrite(field.image, mirror, {}))
-    for one in built.objects if mirror else ():
-        for unreadable in unreadable_images(one.manifest):
+    for one, texts in looked_through(built) if mirror else ():
+        for unreadable in unreadable_images(one.manifest, texts):
             if not unreadable.wrong and not is_below(unreadable.text, mirror):
                 message = f"`{unreadable.text}` cannot be read as an image, so that it may not come from {mirror}"
                 yield one.finding(message, *unreadable.path, fix=unreadable.fix)
@@ -163,20 +163,31 @@ def legible(built: Built) -> Iterator[Finding]:
     Right:
         image: docker.io/library/nginx:1.29.1
     """
-    for one in built.objects:
-        for field in unreadable_images(one.manifest):
+    for one, texts in looked_through(built):
+        for field in unreadable_images(one.manifest, texts):
             by_ko = built.cluster is None and field.text.startswith("ko://")
             if field.wrong and not by_ko and not one.left_open(field.text):
                 yield one.finding(f"{field.named} cannot be read as an image", *field.path, fix=field.fix)
 
 
-@lru_cache(maxsize=2)
-def named(built: Built) -> tuple[tuple[Object, ImageField], ...]:
-    """Return every image that an object names; what only a running workflow knows is left out, and what explains a
-    ConfigMap to people (`_example`, as Knative calls it).
+def named(built: Built) -> Iterator[tuple[Object, ImageField]]:
+    """Yield every image that an object names, less what explains a ConfigMap to people (`_example`, as Knative calls
+    it).
     """
-    found = ((one, field) for one in built.objects for field in named_images(one.manifest))
-    return tuple((one, field) for one, field in found if field.path[:2] != ("data", "_example"))
+    return ((one, field) for one, field in all_named(built) if field.path[:2] != ("data", "_example"))
+
+
+@lru_cache(maxsize=2)
+def all_named(built: Built) -> tuple[tuple[Object, ImageField], ...]:
+    """Return every image that an object names; what only a running workflow knows is left out."""
+    seen = looked_through(built)
+    return tuple((one, field) for one, texts in seen for field in named_images(one.manifest, texts))
+
+
+@lru_cache(maxsize=2)
+def looked_through(built: Built) -> tuple[tuple[Object, Unread], ...]:
+    """Return every object with the texts in it that may be images and are no references."""
+    return tuple((one, unread(one.manifest)) for one in built.objects)
 
 
 RULES: tuple[Rule[Built], ...] = (tagged, fixed, mirrored, pinned, legible, vendored)

@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
+from generator.components.component import Manifest
 from generator.model.fields import dig, mapping, sequence, spots, walk
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
-from generator.model.secret_texts import OPTION, assigned, given, is_named_so, is_secret, keys_and_tokens
+from generator.model.secret_texts import OPTION, assigned, given, is_named_so, is_secret, keys_and_tokens, may_hold_keys
 
 KEPT_OUT = "declare the Secret and refer to it; make it with kubectl, External Secrets or Sealed Secrets"
 
@@ -125,14 +127,25 @@ def unseen(finding: Finding) -> Finding:
 
 @lru_cache(maxsize=1)
 def texts(built: Built) -> list[tuple[Object, Path, str]]:
-    """Return every text of every object that is long enough, less the descriptions in CRDs."""
+    """Return every text that is long enough of every object in which there is a word of a key, a token or a kubeconfig,
+    less the descriptions in CRDs.
+    """
     return [
         (one, at, part)
         for one in built.objects
-        if one.kind != "CustomResourceDefinition"
+        if one.kind != "CustomResourceDefinition" and _may_hold_keys(one.manifest)
         for at, part in walk(one.manifest)
         if isinstance(part, str) and len(part) >= 16
     ]
+
+
+def _may_hold_keys(manifest: Manifest) -> bool:
+    """Tell whether a word without which there is none is anywhere in an object: looked for in all of it at once."""
+    try:
+        content = msgspec.json.encode(manifest).decode()
+    except (TypeError, ValueError, OverflowError):
+        return True
+    return "client-key-data" in content or may_hold_keys(content)
 
 
 def secret(value: str) -> bool:

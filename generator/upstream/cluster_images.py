@@ -17,7 +17,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
 from generator.model.mirror import is_below
 from generator.repository.vendored import locked, on_disk, vendored, vendored_names
-from generator.rules.images import RULES, legible, mirrored
+from generator.rules.images import RULES, legible, looked_through, mirrored
 from generator.upstream.image_list import Image, Use, images
 
 
@@ -95,8 +95,8 @@ def _unreadable(built: Built, mirror: str | None) -> Iterator[Finding]:
     """Yield fields for an image that cannot be read. What fills one in may make it an image: without a mirror, and
     where the text begins with it, that breaks no rule.
     """
-    for one in built.objects:
-        for found in unreadable_images(one.manifest):
+    for one, texts in looked_through(built):
+        for found in unreadable_images(one.manifest, texts):
             away = mirror and not is_below(found.text, mirror)
             broken = legible if found.wrong else mirrored if away else None
             finding = one.finding(f"{found.named} is not readable as an image", *found.path, fix=found.fix)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field, structs
 
 from generator.build.objects import Built, Object
-from generator.build.unreadable_images import named_images
 from generator.components import CATALOGUE
 from generator.components.kubeadm.bootstrap_images import bootstrap_images
 from generator.layout.image_fields import has_system_added
@@ -13,6 +12,7 @@ from generator.layout.image_references import has_tag_or_digest, is_of_site, rew
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 from generator.model.finding import ObjectRef, Path
+from generator.rules.images import all_named
 
 BOOTSTRAP = "bootstrap"
 """Stands for the component where nodes take an image before any component is there."""
@@ -107,13 +107,12 @@ def images(built: Built, digests: Mapping[str, str]) -> list[Image]:
 
 def _named(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
     """Yield what objects name, by upstream's names."""
-    for one in built.objects:
-        for found in named_images(one.manifest):
-            use = _use(built, one, found.path, found.image)
-            if not found.pinnable and "@" not in found.image:
-                system_added = has_system_added(one.group, one.kind, found.path)
-                use = structs.replace(use, by_tag=SYSTEM if system_added else "the operator takes no digest")
-            yield upstream_name(found.image, cluster.site.images), use
+    for one, found in all_named(built):
+        use = _use(built, one, found.path, found.image)
+        if not found.pinnable and "@" not in found.image:
+            system_added = has_system_added(one.group, one.kind, found.path)
+            use = structs.replace(use, by_tag=SYSTEM if system_added else "the operator takes no digest")
+        yield upstream_name(found.image, cluster.site.images), use
 
 
 def _started_by_operators(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:

@@ -1,12 +1,14 @@
-"""Passwords in addresses are not printed, however long the text is."""
+"""Passwords are found wherever a pattern finds them; those in addresses are not printed, however long the text is."""
 
 import re
 import time
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.model.secret_texts import without_logins
+from generator.model import secret_texts
+from generator.model.secret_texts import ASSIGNED, FLAG, without_logins
 
 NAMED = r"(://[^\s/@:`'\"\[]*:)((?![${]|\d{1,5}[/?#])[^\s`'\"<>]+)(@(?!sha256:)(?=[\w\[]))"
 
@@ -30,3 +32,23 @@ def test_a_text_is_looked_through_once() -> None:
     for text in ("://a:" * 40_000, "://a:b@" * 40_000, "://a:b<" * 40_000, "://" * 100_000):
         assert len(without_logins(text)) == len(text)
     assert time.perf_counter() - began < 5
+
+
+WORDS = ["password", "Passwd", "passphrase", "client_secret", "secret-key", "SECRET_ACCESS_KEY", "secretAccessKey"]
+WORDS += ["apiKey", "api-key", "auth_token", "access-token", "BearerToken"]
+WORDS += ["ap\u0131_key", "AP\u0130KEY", "auth_to\u212aen", "pa\u017f\u017fwd"]
+ASSIGNING = st.lists(st.sampled_from([*WORDS, "--", "-", "_", "x", "=y", ": z", "=", " ", "\n", "default", "A", "$"]))
+
+
+@settings(max_examples=500)
+@given(ASSIGNING)
+def test_no_text_is_passed_over_that_names_a_password(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert [*secret_texts.assigned(text)] == [found["value"] for found in re.finditer(ASSIGNED, text)]
+    assert [*secret_texts.given(text)] == [found["value"] for found in re.finditer(FLAG, text)]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_each_word_that_names_a_password_is_looked_for(word: str) -> None:
+    assert [*secret_texts.assigned(f"{word}=x")] == [found["value"] for found in re.finditer(ASSIGNED, f"{word}=x")]
+    assert [*secret_texts.given(f"--{word}=x")] == [found["value"] for found in re.finditer(FLAG, f"--{word}=x")]
