@@ -7,7 +7,8 @@ from itertools import zip_longest
 
 def with_line_feeds(content: bytes) -> bytes:
     """Return a content as gen writes it, where Git converted line endings on checkout (core.autocrlf)."""
-    return content.replace(b"\r\n", b"\n")
+    # Mostly there is none: one byte is looked for in a fifth of the time.
+    return content.replace(b"\r\n", b"\n") if b"\r" in content else content
 
 
 def same(one: bytes, other: bytes) -> bool:
