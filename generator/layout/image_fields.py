@@ -93,8 +93,15 @@ def _map(value: Manifest, path: Path) -> Iterator[ImageField]:
             continue
         if key == "value" and isinstance(item, str) and is_image_key(str(value.get("name", ""))) and may_be_image(item):
             yield from _whole(item, (*path, key))
-        elif isinstance(key, str):
+        elif not _is_else(key, item):
             yield from _walk(item, (*path, key))
+
+
+def _is_else(key: object, value: object) -> bool:
+    """Tell quickly that neither a text nor its key speaks of an image: most do not, and no key that is no text."""
+    if not isinstance(key, str) or not isinstance(value, str):
+        return not isinstance(key, str)
+    return not ("/" in value or "mage" in value or "MAGE" in value or key == "reference" or is_image_key(key))
 
 
 def _parts(value: Manifest) -> tuple[str, ...]:
