@@ -36,11 +36,11 @@ def rendered(folder: Path, runs: int, anew: Sample) -> Iterator[Row]:
         return
     few = max(1, runs // 3)
     cold = median(told, place, runs=few, before=lambda: shutil.rmtree(cache, ignore_errors=True), env=env, fine=FOUND)
-    yield timed(f"`gen check --rendered` {words}, cold", cold, _times(53, anew, "8 s"))
+    yield timed(f"`gen check --rendered` {words}, cold", cold, _times(36, anew, "8 s"))
     warm = median(told, place, runs=runs, env=env, fine=FOUND)
-    yield timed(f"`gen check --rendered` {words}, warm", warm, _times(13, anew, "2 s"))
+    yield timed(f"`gen check --rendered` {words}, warm", warm, _times(7, anew, "1.6 s"))
     images = median([GEN, "images", "--check"], place, runs=runs, env=env, fine=FOUND)
-    yield timed(f"`gen images --check` {words}, warm", images)
+    yield timed(f"`gen images --check` {words}, warm", images, _times(4, anew, "0.9 s"))
 
 
 def _times(most: float, anew: Sample, fast: str) -> Times:
@@ -88,7 +88,7 @@ def folders(folder: Path, runs: int) -> Iterator[Row]:
         yield Row("`kubeconform -n 2` over them", instead="not measured: run `python tools/real.py kubeconform`")
         return
     other = median([*_kubeconform(folder / "schemas"), place.name], folder, runs=runs, fine=FOUND)
-    yield timed(work, own, Times(1, other, "kubeconform"))
+    yield timed(work, own, Times(2, other, "kubeconform"))
     yield timed("`kubeconform -n 2` over them", other)
 
 
