@@ -1,6 +1,7 @@
 """What is applied to a cluster: every Application, built by Kustomize from the repository as it stands."""
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from posixpath import normpath
 
@@ -26,11 +27,13 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
     a folder that cannot be built; with `tolerant` such folders are among `findings` instead, and all others are built.
     """
     locks = locked(on_disk(root)).images
-    with temporary_folder() as copy:
+    # The first one tells what cannot be read; each copy is in one of its own.
+    with temporary_folder(), ExitStack() as copies:
         if not (root / "overlays" / cluster.name).is_dir():
             raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
 
         def staged() -> Path:
+            copy = copies.enter_context(temporary_folder())
             stage(root, cluster.name, copy)
             return copy
 

@@ -73,8 +73,9 @@ class Parts:
         missing = [name for name, part in found.items() if part is None]
         if missing:
             copy = self._set_aside()
+            kept = {name: self._as_copied(copy, name, applications[name], files[name]) for name in missing}
             with threads() as pool:
-                made = pool.map(lambda name: self._made(copy, name, applications[name], files[name]), missing)
+                made = pool.map(lambda name: self._made(copy, name, applications[name], kept[name]), missing)
                 found |= zip(missing, made, strict=True)
         return {name: part for name, part in found.items() if part}
 
@@ -83,18 +84,26 @@ class Parts:
         sources = self._sources.of(component, place, self._asked)
         return cache.place(sources) if sources else None
 
+    def _as_copied(self, copy: Path, component: str, place: str, file: Path | None) -> Path | None:
+        """Return where an Application is kept; None where somebody wrote to its files while they were copied: nobody
+        could tell which of them it is built of.
+        """
+        return file if copy == self._root or self._file(component, place) == file else None
+
     def _recalled(self, component: str, file: Path | None) -> Part | None:
         kept = cache.recall(file, _Kept)
         try:
             return self._whole(Part(), kept, component) if kept else None
-        except BrokenError:
+        except (BrokenError, OSError):
             return None
 
     def _set_aside(self) -> Path:
-        """Return the copy, in which what Kustomize cannot build is set aside: of one folder after the other, as several
-        may share what is rewritten.
+        """Return a copy, in which what Kustomize cannot build is set aside: of one folder after the other, as several
+        may share what is rewritten. It is younger than all that was looked at.
         """
-        self._copy = copy = self._copy or self._staged()
+        copy = self._staged()
+        if copy != self._copy:
+            self._copy, self._taken, self._removed = copy, {}, {}
         for place in (each for each in self._asked if each not in self._removed):
             try:
                 self._removed[place] = stage_application(copy / place, copy, self._taken)

@@ -26,6 +26,7 @@ class Sources:
         self._program = f"{command} {program.st_size} {program.st_mtime_ns}".encode()
         self._patched: dict[Path, bool] = {}
         self._plain: set[str] = set()
+        self._untold = False
 
     def of(self, component: str, place: str, staged: Collection[str]) -> list[bytes] | None:
         """Return what decides what becomes of the Application in a folder: the program, each file that it is built of
@@ -39,9 +40,13 @@ class Sources:
             found = {one.folder for one in reached(folder, self._followed, own=False)} if folder else set()
             whole = {self._place(each): self._patched.setdefault(each, patched) for each in found}
             said = [f"{each} {whole[each]} {each in staged}" for each in sorted(whole)]
-            files = self._files(found, crds=any(whole.values()))
+            files = self._files(found, place, crds=any(whole.values()))
             return [self._program, os.fsencode("\n".join([component, place, *said])), *files] if found else None
-        except (BrokenError, OSError, _UntoldError):
+        except _UntoldError:
+            # Nor can be told of which CRDs it decides whether they are set aside.
+            self._untold = True
+            return None
+        except (BrokenError, OSError):
             return None
 
     def _place(self, path: Path) -> str:
@@ -59,15 +64,21 @@ class Sources:
             place = os.path.dirname(place)  # noqa: PTH120 - as above
         return Path(os.path.normpath(folder))
 
-    def _files(self, folders: Iterable[Path], *, crds: bool) -> Iterator[bytes]:
-        """Yield the place and the content of each file below folders, each once; of a link where it leads."""
+    def _files(self, folders: Iterable[Path], own: str, *, crds: bool) -> Iterator[bytes]:
+        """Yield the place and the content of each file below folders, each once; of a link where it leads as well. Of
+        CRDs only the place, but for those that are built.
+        """
         before = len(f"{self._root}/")
         found = {path: is_link for each in _outermost(folders) for path, is_link in _below(each)}
         for path, is_link in sorted(found.items()):
             yield os.fsencode(path[before:])
             if is_link:
                 yield b"to " + os.fsencode(os.readlink(path))  # noqa: PTH115 - called often
-            elif crds or not is_named_as_crd(os.path.basename(path)):  # noqa: PTH119 - as above
+            is_crd = is_named_as_crd(os.path.basename(path))  # noqa: PTH119 - as above
+            if is_crd and self._untold and not path[before:].startswith(f"{own}/"):
+                raise _UntoldError
+            # Kustomizations and CRDs are taken from behind a link.
+            if (crds or not is_crd) and (not is_link or os.path.isfile(path)):  # noqa: PTH113 - as above
                 yield Path(path).read_bytes()
 
 

@@ -11,10 +11,11 @@ import pytest
 from reference import load
 
 from generator import process
-from generator.build import building, cache, kustomize, parts
+from generator.build import applications, building, cache, kustomize, parts
 from generator.build.applications import build
 from generator.build.cache import KEPT
 from generator.build.plain import plain_objects
+from generator.build.stage import stage as stage_of_build
 from generator.errors import UsageError
 from generator.layout.tree import lay_out
 from tools import need_kustomize
@@ -177,12 +178,19 @@ def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_only_applications_that_differ_are_built_again(tmp_path: Path, made: list[str]) -> None:
-    root, cluster = tmp_path / "repository", load("a30-bench")
-    tree = lay_out(cluster)
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with a30-bench, rendered and not vendored."""
+    root = tmp_path / "repository"
+    tree = lay_out(load("a30-bench"))
     for path, content in (tree.once | tree.files).items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(content)
+    return root
+
+
+def test_only_applications_that_differ_are_built_again(root: Path, made: list[str]) -> None:
+    cluster = load("a30-bench")
     first = build(root, cluster)
     assert sorted(made) == sorted(["argocd", *(path.name for path in (root / "overlays/a30-bench").iterdir())])
     made.clear()
@@ -196,3 +204,59 @@ def test_only_applications_that_differ_are_built_again(tmp_path: Path, made: lis
     (root / "overlays/a30-bench/queues/custom/patch.yaml").write_text("[]\n")
     build(root, cluster)
     assert made == ["queues"]
+
+
+@pytest.mark.usefixtures("made")
+@pytest.mark.parametrize("when", ["before it is copied", "after it was copied"])
+def test_a_file_that_is_saved_meanwhile_is_not_taken_for_what_was_built(
+    root: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    cluster = load("a30-bench")
+    file = min((root / "base/tenants/v1").glob("validatingadmissionpolicy-*.yaml"))
+    text = file.read_text()
+
+    def saved(name: str) -> None:
+        file.write_text(text.replace("  name: ", f"  name: {name}-", 1))
+
+    def found() -> list[str]:
+        return [
+            one.name.split("-")[0] for one in build(root, cluster).objects if one.file == str(file.relative_to(root))
+        ]
+
+    def stage(*given: Any) -> None:
+        if when == "before it is copied":
+            saved("second")
+        copied(*given)
+        if len(asked) == 0 and when == "after it was copied":
+            saved("second")
+        asked.append(when)
+
+    asked: list[str] = []
+    copied = stage_of_build
+    if when == "before it is copied":  # else nothing is remembered
+        build(root, cluster)
+    saved("first")
+    with monkeypatch.context() as patch:
+        patch.setattr(applications, "stage", stage)
+        build(root, cluster)
+    assert asked
+    assert found() == ["second"]
+    saved("first")
+    assert found() == ["first"]
+
+
+@pytest.mark.usefixtures("made")
+def test_a_crd_that_is_gone_is_a_finding_of_its_application_alone(root: Path) -> None:
+    cluster = load("a30-bench")
+    crd = root / "shared/customresourcedefinition-x.yaml"
+    crd.parent.mkdir()
+    crd.write_text("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x.example}\n")
+    custom = root / "overlays/a30-bench/queues/custom/kustomization.yaml"
+    custom.write_text(custom.read_text().replace("resources: []", f"resources: [../../../../shared/{crd.name}]"))
+    whole = build(root, cluster, tolerant=True)
+    assert whole.findings == ()
+    assert [one.component for one in whole.objects if one.name == "x.example"] == ["queues"]
+    crd.unlink()
+    left = build(root, cluster, tolerant=True)
+    assert len(left.findings) == 1
+    assert {one.component for one in whole.objects} - {one.component for one in left.objects} == {"queues"}

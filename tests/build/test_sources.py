@@ -27,6 +27,8 @@ def root(tmp_path: Path) -> Path:
     for name in (CRD, "a.yaml"):
         put(tmp_path, f"{BASE}/{name}", "b: 1\n")
     put(tmp_path, "base/two/a.yaml", "b: 1\n")
+    put(tmp_path, "apps/behind.yaml", "b: 1\n")
+    linked(tmp_path / BASE / "link.yaml", "../../apps/behind.yaml")
     return tmp_path
 
 
@@ -52,6 +54,7 @@ DECIDING: dict[str, Change] = {
     "a CRD that comes": lambda root: put(root, f"{BASE}/customresourcedefinition-y.yaml", "b: 1\n"),
     "a link in place of a file": lambda root: linked(root / BASE / "a.yaml", "../two/a.yaml"),
     "a patch of CRDs": lambda root: put(root, f"{APPLICATION}/custom/patch.yaml", PATCHING),
+    "a file behind a link": lambda root: put(root, "apps/behind.yaml", "resources: []\n"),
 }
 
 
@@ -89,6 +92,30 @@ def test_a_crd_counts_where_something_may_patch_it(root: Path) -> None:
     before = of(root)
     put(root, f"{BASE}/{CRD}", "b: 2\n")
     assert of(root) != before
+
+
+def test_a_crd_behind_a_link_counts_as_one_in_its_place(root: Path) -> None:
+    """In copies for Kustomize all CRDs are links."""
+    put(root, "apps/crd.yaml", "b: 1\n")
+    linked(root / BASE / CRD, "../../apps/crd.yaml")
+    before = of(root)
+    put(root, "apps/crd.yaml", "b: 2\n")
+    assert of(root) == before
+    put(root, f"{APPLICATION}/custom/patch.yaml", PATCHING)
+    patched = of(root)
+    put(root, "apps/crd.yaml", "b: 3\n")
+    assert of(root) not in (None, patched)
+
+
+def test_an_application_of_which_nothing_can_be_told_decides_of_crds_that_it_shares(root: Path) -> None:
+    asked = sources(root)
+    (root / "elsewhere").mkdir()
+    put(root, f"{APPLICATION}/custom/kustomization.yaml", "kind: Component\ncomponents: [more]\n")
+    (root / APPLICATION / "custom/more").symlink_to("../../../../elsewhere")
+    assert asked.of("one", APPLICATION, []) is None
+    assert asked.of("two", OTHER, []) is None
+    (root / BASE / CRD).unlink()
+    assert asked.of("two", OTHER, []) is not None
 
 
 def test_its_name_and_place_count(root: Path) -> None:
