@@ -59,6 +59,8 @@ def _files(
     one, place = kustomization(folder), folder.resolve()
     if one is None or place in outer or not _only_lists(one, kind):
         raise _NotPlainError
+    if not one.file.resolve().is_relative_to(place):  # a link out of the folder, which Kustomize refuses
+        raise _NotPlainError
     patches += one.content.get("patches", [])
     for field, below in (("resources", "Kustomization"), ("components", "Component")):
         for entry in one.content.get(field, []):

@@ -117,6 +117,19 @@ def test_what_kustomize_refuses_is_never_read(name: str, tmp_path: Path) -> None
     assert plain_objects(folder) is None
 
 
+def test_a_kustomization_behind_a_link_out_of_its_folder_is_kustomizes_to_refuse(tmp_path: Path) -> None:
+    folder = tmp_path / "it"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(OBJECT)
+    for place in (tmp_path / "there.yaml", folder / "here.yaml"):
+        place.write_text("resources: [a.yaml]\n")
+    (folder / "kustomization.yaml").symlink_to("here.yaml")
+    assert plain_objects(folder)
+    (folder / "kustomization.yaml").unlink()
+    (folder / "kustomization.yaml").symlink_to("../there.yaml")
+    assert plain_objects(folder) is None
+
+
 def test_what_a_user_adds_is_kustomizes_to_build(tmp_path: Path) -> None:
     custom = tmp_path / "custom"
     custom.mkdir()
