@@ -118,11 +118,14 @@ class Look:
             _save(self._file, structs.replace(self._before, **self._left(), refused=False))
 
     def _left(self) -> dict[str, str]:
-        """Return the digests of what stands there now; none where a cluster file was changed meanwhile."""
+        """Return the digests of what stands there now, none where a cluster file was changed meanwhile; and of the
+        program, where it was there for a while before: it may be looked at last.
+        """
         after = _seen(os.path.realpath(self._root))
         files = [(name, f"clusters/{name}/cluster.yaml") for name in after]
         same = all(after[name].get(file) == self._seen.get(name, {}).get(file) for name, file in files)
-        return {"left": _digest(after), "left_by": _digest(self._program)} if same else {"left": "", "left_by": ""}
+        program = _settled(self._program, self._begun)
+        return {"left": _digest(after), "left_by": _digest(program)} if same else {"left": "", "left_by": ""}
 
     def _made(self, outcome: Outcome, wrong: Iterable[str]) -> Memory:
         program = _settled(self._program, self._begun)

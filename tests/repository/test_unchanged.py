@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -550,6 +551,19 @@ def test_another_gen_asks_the_last_render_nothing(
         look = Look.at(repository)
         assert look
         assert look.answer == answer
+
+
+def test_a_gen_that_is_installed_during_a_check_knows_nothing_of_it(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = Look.at(repository)
+    assert look
+    now = time.time_ns()
+    monkeypatch.setattr(unchanged, "_program", lambda: {"another": (1, stat.S_IFREG, 2, now, now)})
+    look.keep()
+    after = Look.at(repository)
+    assert after
+    assert after.answer == "unknown"
 
 
 def test_what_changes_while_it_is_rendered_is_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
