@@ -209,15 +209,16 @@ def judges() -> bytes:
 
 
 def _installed(name: str) -> bytes:
-    """Return what tells one release of a package from another: the folder in which its installer noted it, and its
-    first file. The library that reads such notes takes longer to load than most folders to judge.
+    """Return what tells one release of a package from another: the folder in which its installer noted it. The library
+    that reads such notes takes longer to load than most folders to judge.
     """
     spec = find_spec(name)
     if not spec or not spec.origin:
         raise ModuleNotFoundError(f"there is no {name}", name=name)
     file = Path(spec.origin)
     notes = sorted(note.name for note in file.parents[1].glob(f"{name}-*.dist-info"))
-    return f"{notes} {file.stat().st_size} {file.stat().st_mtime_ns}".encode()
+    # Without a note, as with packages of some systems, the file itself must tell.
+    return f"{notes or (file.stat().st_size, file.stat().st_mtime_ns)}".encode()
 
 
 def judge_of(known: Kinds, version: str, kind: str) -> Judge | None:
