@@ -283,6 +283,8 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := {*options.parts} - {*PARTS}:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    if options.busy and {*(options.parts or PARTS)} & {"clusters", "fleet", "shards"}:
+        parser.error("--busy does not count other processes: name parts without clusters, fleet and shards")
     measuring.busy = options.busy
     compileall.compile_dir(ROOT / "generator", quiet=1)  # an edited module would be compiled anew by each process
     memory = Path("/dev/shm")  # noqa: S108 - a file system in memory, used below a folder of our own
