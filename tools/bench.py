@@ -206,10 +206,10 @@ def reviews(folder: Path, runs: int, base: Bases) -> Iterator[Row]:
     run([GEN, "render", "--cluster", "c004"], place)
     committed(place)
     sample = median(diff, place, runs=runs)
-    yield timed("`gen diff` of 10 clusters, a node more in one", sample, base.one(4, "0.9 s"))
+    yield timed("`gen diff` of 10 clusters, a node more in one", sample, base.one(5, "1.2 s"))
     changed(place, "c004", 'version: "1.35.3"', 'version: "1.34.6"')
     sample = median(diff, place, runs=runs)
-    yield timed("`gen diff` of 10 clusters, another Kubernetes in one", sample, base.one(4, "0.9 s"))
+    yield timed("`gen diff` of 10 clusters, another Kubernetes in one", sample, base.one(5, "1.2 s"))
     shutil.rmtree(place)
 
 
