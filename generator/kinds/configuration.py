@@ -63,7 +63,7 @@ def _sub_paths(pod: Pod, volumes: set[str]) -> bool:
 
 
 def _there(change: ObjectChange, beside: Beside) -> Iterator[Pod]:
-    return (pod for pod in pods_beside(beside.new) if pod.namespace == (change.namespace or "default"))
+    return (pod for pod in pods_beside(beside, "new") if pod.namespace == (change.namespace or "default"))
 
 
 def mounted(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:

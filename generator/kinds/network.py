@@ -1,14 +1,15 @@
 """Services: who answers."""
 
-from collections.abc import Iterator
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeAlias
 
 from generator.build.difference import ORDER
 from generator.build.objects import Built, Object
-from generator.build.pods import Pod, pods_of
+from generator.build.pods import Pod, pods
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping
+
+Side: TypeAlias = Literal["old", "new"]
 
 SERVICE, INGRESS = ("/Service",), ("networking.k8s.io/Ingress",)
 VERSIONED = ("metadata.labels[app.kubernetes.io/version]", "metadata.labels[helm.sh/chart]")
@@ -17,35 +18,41 @@ ENDPOINTS = ("/Endpoints", "discovery.k8s.io/EndpointSlice")
 SERVICES = "https://kubernetes.io/docs/concepts/services-networking/service"
 
 
-def pods_beside(manifests: Any) -> Iterator[Pod]:
-    """Yield the pods that objects ask for."""
-    built = Built(
-        name="", cluster=None, objects=tuple(Object(one, "", "") for kind in manifests.values() for one in kind)
-    )
-    for one in built.objects:
-        yield from pods_of(one, built)
+@lru_cache(maxsize=4)
+def pods_beside(beside: Beside, side: Side) -> tuple[Pod, ...]:
+    """Return the pods that the objects of a side ask for."""
+    manifests = beside.old if side == "old" else beside.new
+    objects = tuple(Object(one, "", "") for kind in manifests.values() for one in kind)
+    return pods(Built(name="", cluster=None, objects=objects))
 
 
-def selected(change: ObjectChange, selector: Any, manifests: Any) -> list[Pod]:
+def selected(change: ObjectChange, selector: Any, beside: Beside, side: Side) -> list[Pod]:
     """Return the pods in an object's namespace that have all labels of a plain selector."""
     wanted = mapping(selector).items()
-    there = (pod for pod in pods_beside(manifests) if pod.namespace == (change.namespace or "default"))
+    there = (pod for pod in pods_beside(beside, side) if pod.namespace == (change.namespace or "default"))
     return [pod for pod in there if wanted and wanted <= pod.labels.items()]
 
 
 def selects_the_same(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
     """Tell whether both selectors fit the same pods, and some."""
     chosen = [
-        {(pod.maker.kind, pod.maker.name) for pod in selected(change, dig(manifest, "spec", "selector"), manifests)}
-        for manifest, manifests in ((change.old, beside.old), (change.new, beside.new))
+        {(pod.maker.kind, pod.maker.name) for pod in found}
+        for found in (_selected_before(change, beside), _selected_after(change, beside))
     ]
     return bool(chosen[0]) and chosen[0] == chosen[1]
 
 
 def selects_nothing(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
     """Tell whether pods that were meant are there, and none is meant any more."""
-    before = selected(change, dig(change.old, "spec", "selector"), beside.old)
-    return bool(before) and not selected(change, dig(change.new, "spec", "selector"), beside.new)
+    return bool(_selected_before(change, beside)) and not _selected_after(change, beside)
+
+
+def _selected_before(change: ObjectChange, beside: Beside) -> list[Pod]:
+    return selected(change, dig(change.old, "spec", "selector"), beside, "old")
+
+
+def _selected_after(change: ObjectChange, beside: Beside) -> list[Pod]:
+    return selected(change, dig(change.new, "spec", "selector"), beside, "new")
 
 
 def only_added(_change: ObjectChange, field: FieldChange) -> bool:

@@ -84,7 +84,7 @@ def never_lets_go(change: ObjectChange, _field: FieldChange, beside: Beside) -> 
         return False
     there = [
         pod.maker.spec.get("replicas", 1)
-        for pod in pods_beside(beside.new)
+        for pod in pods_beside(beside, "new")
         if pod.namespace == change.namespace and selector and matches(selector, pod.labels)
     ]
     return bool(there) and sum(one for one in there if isinstance(one, int)) <= least

@@ -166,9 +166,10 @@ Manifests: TypeAlias = Mapping[str, Sequence[dict[str, Any]]]
 """Whole manifests by kind, written as "group/Kind"."""
 
 
-class Beside(Struct, frozen=True):
+class Beside(Struct, frozen=True, eq=False):
     """All that is built of both sides, as far as it was built: Applications in which nothing differs are not. `built`
-    names those whose objects `old` has, so that each that goes is told by itself.
+    names those whose objects `old` has, so that each that goes is told by itself. One is equal to itself alone, so that
+    what is asked of it for each change is computed once.
     """
 
     old: Manifests = {}
