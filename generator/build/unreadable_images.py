@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.layout.image_fields import ImageField, image_fields
 from generator.layout.image_references import is_reference, normalised
 from generator.layout.image_texts import KEY, is_image_key
-from generator.model.fields import dig, mapping, sequence, walk
+from generator.model.fields import dig, in_one_text, mapping, sequence, walk
 from generator.model.finding import Path
 
 
@@ -119,12 +118,9 @@ def unread(manifest: Manifest) -> Unread:
 
 
 def _may_name_images(said: Manifest) -> bool:
-    """Tell whether there is a field for an image in an object, or a template: looked for in all of it at once."""
-    try:
-        content = msgspec.json.encode(said).decode()
-    except (TypeError, ValueError, OverflowError):
-        return True
-    return any(part in content for part in ("mage", "repository", "{{", "${", "$("))
+    """Tell whether there may be a field for an image in an object, or a template."""
+    content = in_one_text(said)
+    return content is None or any(part in content for part in ("mage", "repository", "{{", "${", "$("))
 
 
 def _no_references(part: dict[str, Any], path: Path) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from generator.model.finding import Path
 from generator.model.quantity import Quantity
 
@@ -76,6 +78,16 @@ def walk(part: object, at: Path = ()) -> Iterator[tuple[Path, Any]]:
             waiting += [((*at, key), value) for key, value in reversed(part.items())]
         elif isinstance(part, list):
             waiting += [((*at, index), value) for index, value in reversed(list(enumerate(part)))]
+
+
+def in_one_text(part: object) -> str | None:
+    """Return something as one text, in which to look for a word before each value is looked at; None where JSON holds
+    no such thing.
+    """
+    try:
+        return msgspec.json.encode(part).decode()
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def items_of(value: Any) -> list[Any] | None:

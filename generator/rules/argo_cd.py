@@ -19,7 +19,7 @@ from generator.model.extras import Extra
 from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
-from generator.rules.providers import composed, waves
+from generator.rules.providers import by_application, composed, waves
 
 
 @rule("GEN-ARGO-001", "an object is there once")
@@ -78,7 +78,7 @@ def refusals(application: Object, project: dict[str, Any], built: Built) -> Iter
             at = ("spec", "destination", "namespace")
             yield application.finding(message, *at, fix="add it to the project's destinations")
     extras = built.cluster.extras if built.cluster else {}
-    for one in held(built).get(application.name, ()):
+    for one in by_application(built).get(application.name, ()):
         # What makes the project: told first, and alone.
         said = [*unstated(one, extras[one.component])] if one.component in extras else []
         yield from said or refused(one, project, spec)
@@ -291,14 +291,5 @@ def unproven(built: Built) -> int:
 def unmatched(built: Built) -> Iterator[TargetedPatch]:
     """Yield the patches that match no object of their Application."""
     for patch in built.patches:
-        if not any(targets_object(patch.target, one) for one in held(built).get(patch.component, ())):
+        if not any(targets_object(patch.target, one) for one in by_application(built).get(patch.component, ())):
             yield patch
-
-
-@lru_cache(maxsize=2)
-def held(built: Built) -> dict[str, list[Object]]:
-    """Return the objects of each Application."""
-    found: dict[str, list[Object]] = defaultdict(list)
-    for one in built.objects:
-        found[one.component].append(one)
-    return found

@@ -1,6 +1,7 @@
 """What there is for references to lead to, and who brings it."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -79,6 +80,15 @@ class UnseenObjects(Struct, frozen=True):
 def composed(built: Built) -> tuple[Component, ...]:
     """Return what gen installs on a cluster, nothing on a folder of none."""
     return compose(built.cluster) if built.cluster else ()
+
+
+@lru_cache(maxsize=2)
+def by_application(built: Built) -> dict[str, list[Object]]:
+    """Return the objects of each Application."""
+    found: dict[str, list[Object]] = defaultdict(list)
+    for one in built.objects:
+        found[one.component].append(one)
+    return found
 
 
 def _of_others(cluster: Cluster) -> list[Component]:

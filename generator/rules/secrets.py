@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components.component import Manifest
-from generator.model.fields import dig, mapping, sequence, spots, walk
+from generator.model.fields import dig, in_one_text, mapping, sequence, spots, walk
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
 from generator.model.secret_texts import OPTION, assigned, given, is_named_so, is_secret, keys_and_tokens, may_hold_keys
@@ -140,12 +139,9 @@ def texts(built: Built) -> list[tuple[Object, Path, str]]:
 
 
 def _may_hold_keys(manifest: Manifest) -> bool:
-    """Tell whether a word without which there is none is anywhere in an object: looked for in all of it at once."""
-    try:
-        content = msgspec.json.encode(manifest).decode()
-    except (TypeError, ValueError, OverflowError):
-        return True
-    return "client-key-data" in content or may_hold_keys(content)
+    """Tell whether a word without which there is none is anywhere in an object."""
+    content = in_one_text(manifest)
+    return content is None or "client-key-data" in content or may_hold_keys(content)
 
 
 def secret(value: str) -> bool:
