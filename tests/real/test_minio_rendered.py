@@ -199,8 +199,9 @@ def servers(request: pytest.FixtureRequest, tmp_path: Path, ml50: Cluster) -> It
         eventually("all are live", lambda: made.well("livenessProbe"))
         eventually("all are ready", lambda: made.well("readinessProbe"))
         eventually("there is a bucket", lambda: not made.client(0, "mb", "--ignore-existing", "s/data").returncode)
-        # A server that starts takes writes before it has read its settings and sees all others: they lie unencrypted
-        # then, and on fewer servers until they are healed. Of the cluster it tells only afterwards.
+        # Before a server that starts has read its settings it refuses users, but not root, whose writes lie unencrypted
+        # then (MinIO's checkKeyValid); and what is written before it sees all others lies on fewer until it is healed.
+        # Of the cluster it tells only afterwards.
         eventually("each server sees all others", made.whole)
         yield made
     finally:
