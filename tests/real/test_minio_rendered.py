@@ -3,19 +3,24 @@ environment, files and probes. Replaced are the hosts' names by loopback address
 by free ones, and paths by those of a folder.
 """
 
+import contextlib
 import json
 import re
 import ssl
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from minioserver import asked
 from msgspec import structs
 from ports import free_port
 
@@ -35,6 +40,7 @@ SECRETS = {
     "minio-kms": {"key": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="},
 }
 PATIENCE = 120.0
+STARTS = 4
 OBJECTS = {"small": b"some text\n" * 1000, "empty": b"", "large": bytes(range(256)) * 4096 * 40}
 """By name. The large one is 40 MiB: mc sends it in parts."""
 
@@ -199,9 +205,7 @@ def servers(request: pytest.FixtureRequest, tmp_path: Path, ml50: Cluster) -> It
         eventually("all are live", lambda: made.well("livenessProbe"))
         eventually("all are ready", lambda: made.well("readinessProbe"))
         eventually("there is a bucket", lambda: not made.client(0, "mb", "--ignore-existing", "s/data").returncode)
-        # Before a server that starts has read its settings it refuses users, but not root, whose writes lie unencrypted
-        # then (MinIO's checkKeyValid); and what is written before it sees all others lies on fewer until it is healed.
-        # Of the cluster it tells only afterwards.
+        # What is written before a server sees all others lies on fewer until it is healed.
         eventually("each server sees all others", made.whole)
         yield made
     finally:
@@ -244,3 +248,41 @@ def test_three_servers_take_objects_in_parts(servers: Servers) -> None:
     servers.start(3)
     eventually("all are ready", lambda: servers.well("readinessProbe"))
     eventually("the fourth reads it", lambda: servers.reads(3, "large"))
+
+
+@pytest.mark.parametrize("servers", [True], ids=["encrypted"], indirect=True)
+def test_nothing_lies_unencrypted_from_the_first_moment_of_a_start(servers: Servers) -> None:
+    """Root writes all the time while all servers start: what is taken before they have read their settings would lie
+    unencrypted.
+    """
+    taken: list[str] = []
+    for _ in range(STARTS):
+        servers.stop(*list(servers.running))
+        servers.start(*range(servers.count))
+        taken += written_until(servers, servers.whole)
+    assert len(taken) >= STARTS
+    # What was written while some servers were away is seen everywhere a while later.
+    eventually("all that was taken is there", lambda: all(servers.told(0, name).get("etag") for name in taken))
+    assert [name for name in taken if not said_encrypted(servers.told(0, name))] == []
+
+
+def written_until(servers: Servers, holds: Callable[[], bool]) -> list[str]:
+    """Write object after object to each server until something holds; return the names of those that were taken."""
+    login, end = ":".join(SECRETS["minio-root"].values()), threading.Event()
+
+    def write(number: int) -> list[str]:
+        place, taken = (f"{servers.address(number)}:{servers.port}", servers.folder / "ca.crt"), []
+        while not end.wait(0.05):
+            name = f"at-{number}-{time.monotonic_ns()}"
+            with contextlib.suppress(OSError, HTTPException):
+                if asked(place, login, "PUT", f"/data/{name}") == 200:
+                    taken.append(name)
+        return taken
+
+    with ThreadPoolExecutor() as pool:
+        writers = [pool.submit(write, number) for number in range(servers.count)]
+        try:
+            eventually("each server sees all others", holds)
+        finally:
+            end.set()
+        return [name for one in writers for name in one.result()]

@@ -125,6 +125,9 @@ def environment(objects: Objects, pool: ServerPool) -> list[Manifest]:
         from_secret("MINIO_ROOT_PASSWORD", "minio-root", "rootPassword"),
         {"name": "MINIO_STORAGE_CLASS_STANDARD", "value": parity},
         {"name": "MINIO_STORAGE_CLASS_RRS", "value": parity},
+        # A server that starts lets requests wait until it has read all settings. Else it takes root's writes a moment
+        # before that, which then lie unencrypted and with another parity (serverMain in MinIO's `cmd/server-main.go`).
+        {"name": "MINIO_SYNC_BOOT", "value": "on"},
         # The network policy leaves it no way to ask for newer releases.
         {"name": "MINIO_UPDATE", "value": "off"},
         # What users reach serves the metrics, too.
