@@ -195,7 +195,19 @@ FIRST = [
     alert("KubeNodeNotReady", "warning", node="gpu-3"),
     alert("KubeNodeUnreachable", "warning", node="gpu-3"),
     alert("PodOnLostNode", "none", namespace="search", pod="serve-1", node="gpu-3"),
+    alert("DaemonSetOnLostNode", "none", namespace="log-collector", daemonset="alloy"),
+    alert("TargetOnLostNode", "none", namespace="kube-system", job="kubelet", service="kubelet"),
     alert("KubePodNotReady", "warning", namespace="search", pod="serve-1"),
+    alert("KubeDaemonSetRolloutStuck", "warning", namespace="log-collector", daemonset="alloy"),
+    alert("TargetDown", "warning", namespace="kube-system", job="kubelet", service="kubelet"),
+    alert("KubeletInstanceUnreachable", "warning", namespace="kube-system", node="gpu-3"),
+    # One that is down as well, and cordoned: the chart does not call it not ready.
+    alert("PodOnLostNode", "none", namespace="log-collector", pod="alloy-7", node="gpu-4"),
+    alert("KubeNodeUnreachable", "warning", node="gpu-4"),
+    alert("LogsNotCollected", "warning", node="gpu-4"),
+    # What is on no such node.
+    alert("KubeDaemonSetRolloutStuck", "warning", namespace="gpu-operator", daemonset="alloy"),
+    alert("TargetDown", "warning", namespace="kube-system", job="coredns", service="coredns"),
     alert("KubePodNotReady", "warning", namespace="speech", pod="serve-1"),
     alert("JobsWait", "page", cluster_queue="speech"),
     alert("Throttled", "info", namespace="speech"),
@@ -210,6 +222,9 @@ TOLD = {
     ":x: warning PodSlow in search of gpu-serving",
     ":x: warning KubeNodeNotReady on gpu-3 of gpu-serving",
     ":x: warning KubePodNotReady in speech of gpu-serving",
+    ":x: warning KubeNodeUnreachable on gpu-4 of gpu-serving",
+    ":x: warning KubeDaemonSetRolloutStuck in gpu-operator of gpu-serving",
+    ":x: warning TargetDown in kube-system of gpu-serving",
     ":x: page JobsWait in queue speech of gpu-serving",
 }
 
@@ -271,30 +286,57 @@ def test_the_site_s_proxy_leads_out(tmp_path: Path) -> None:
             assert awaited(lambda: [path for path, _ in at.sent]) == ["http://chat.example.org/slack.on-call"]
 
 
-MARKED = ("PodOnLostNode",)
+MARKED = {
+    "PodOnLostNode": (
+        {"namespace": "search", "pod": "serve-1", "node": "gpu-3"},
+        {"namespace": "logs", "pod": "alloy-3", "node": "gpu-3"},
+    ),
+    "DaemonSetOnLostNode": ({"namespace": "logs", "daemonset": "alloy"},),
+    "TargetOnLostNode": (
+        {"namespace": "kube-system", "job": "kubelet", "service": "kubelet"},
+        {"namespace": "logs", "job": "alloy"},
+    ),
+}
 
 
-@pytest.mark.parametrize(("ready", "fires"), [("1+0x10", ()), ("0+0x10", MARKED), ("1x5 0+0x5", MARKED)])
-def test_pods_are_marked_while_their_node_is_down(tmp_path: Path, ready: str, fires: tuple[str, ...]) -> None:
-    """As kube-state-metrics 2 tells of nodes and pods; a pod that waits has no node."""
-    state = 'job="kube-state-metrics"'
+@pytest.mark.parametrize(("ready", "fires"), [("1+0x10", ()), ("0+0x10", (*MARKED,)), ("1x5 0+0x5", (*MARKED,))])
+def test_what_is_on_a_node_that_is_down_is_marked(tmp_path: Path, ready: str, fires: tuple[str, ...]) -> None:
+    """As kube-state-metrics 2 tells of nodes and pods; a pod that waits has no node. Prometheus knows a kubelet by its
+    node, and what answers from a pod by that.
+    """
+    state, daemon = 'job="kube-state-metrics"', 'created_by_kind="DaemonSet",created_by_name'
+    info, replica = f"kube_pod_info{{{state},namespace", 'created_by_kind="ReplicaSet",created_by_name'
     found = {
-        f'kube_pod_info{{{state},namespace="search",pod="serve-1",node="gpu-3",uid="1"}}': "1x10",
-        f'kube_pod_info{{{state},namespace="search",pod="serve-2",node="gpu-4",uid="2"}}': "1x10",
-        f'kube_pod_info{{{state},namespace="search",pod="serve-3",node="",uid="3"}}': "1x10",
+        f'{info}="search",pod="serve-1",node="gpu-3",uid="1",{replica}="s"}}': "1x10",
+        f'{info}="search",pod="serve-2",node="gpu-4",uid="2"}}': "1x10",
+        f'{info}="search",pod="serve-3",node="",uid="3"}}': "1x10",
+        f'{info}="logs",pod="alloy-3",node="gpu-3",uid="4",{daemon}="alloy"}}': "1x10",
+        f'{info}="logs",pod="alloy-4",node="gpu-4",uid="5",{daemon}="alloy"}}': "1x10",
+        f'{info}="logs",pod="other-4",node="gpu-4",uid="6",{daemon}="other"}}': "1x10",
+        'up{job="kubelet",namespace="kube-system",service="kubelet",node="gpu-3"}': "0x10",
+        'up{job="kubelet",namespace="kube-system",service="kubelet",node="gpu-4"}': "1x10",
+        'up{job="alloy",namespace="logs",pod="alloy-3"}': "0x10",
+        'up{job="serve",namespace="search",service="serve",pod="serve-1"}': "1x10",
+        'up{job="other",namespace="logs",service="other",pod="other-4",node="gpu-4"}': "0x10",
+        'up{job="outside"}': "0x10",
         f'kube_node_status_condition{{{state},node="gpu-3",condition="Ready",status="true"}}': ready,
         f'kube_node_status_condition{{{state},node="gpu-4",condition="Ready",status="true"}}': "1x10",
     }
-    alerts = [
-        {
-            "exp_labels": {"severity": "none", "namespace": "search", "pod": "serve-1", "node": "gpu-3"},
-            "exp_annotations": {"summary": "Pod serve-1 of search is on gpu-3, which is down"},
-        }
+    asked = [
+        {"alertname": name, "eval_time": "10m", "exp_alerts": [*map(marked, labels)] if name in fires else []}
+        for name, labels in MARKED.items()
     ]
-    asked = {"alertname": "PodOnLostNode", "eval_time": "10m", "exp_alerts": alerts * len(fires)}
     series = [{"series": name, "values": values} for name, values in found.items()]
-    judge(
-        tmp_path,
-        told.lost_pods("monitoring")["spec"],
-        {"interval": "1m", "input_series": series, "alert_rule_test": [asked]},
+    test = {"interval": "1m", "input_series": series, "alert_rule_test": asked}
+    judge(tmp_path, told.lost_pods("monitoring")["spec"], test)
+
+
+def marked(labels: dict[str, str]) -> dict[str, Any]:
+    summary = (
+        f"Pod {labels['pod']} of {labels['namespace']} is on gpu-3, which is down"
+        if "pod" in labels
+        else f"DaemonSet {labels['daemonset']} of {labels['namespace']} has pods on nodes that are down"
+        if "daemonset" in labels
+        else f"Prometheus reads {labels['job']} of {labels['namespace']} on nodes that are down"
     )
+    return {"exp_labels": {"severity": "none", **labels}, "exp_annotations": {"summary": summary}}

@@ -36,6 +36,9 @@ THING = (
     *("cluster_queue", "name", "backup", "obj_namespace", "obj_name"),
 )
 """Labels that are equal where two alerts are about one thing. What both lack is equal."""
+POD = "Pod {{ $labels.pod }} of {{ $labels.namespace }} is on {{ $labels.node }}, which is down"
+DAEMONSET = "DaemonSet {{ $labels.daemonset }} of {{ $labels.namespace }} has pods on nodes that are down"
+TARGET = "Prometheus reads {{ $labels.job }} of {{ $labels.namespace }} on nodes that are down"
 
 
 def objects(cluster: Cluster, settings: Prometheus) -> list[Manifest]:
@@ -141,19 +144,29 @@ def through(cluster: Cluster, url: str) -> Manifest:
 
 
 def lost_pods(namespace: str) -> Manifest:
-    """Return the rule that marks pods of nodes that are down: it is told to nobody, and holds what is told of them."""
+    """Return the rules that mark what is on nodes that are down: pods, DaemonSets and what Prometheus scrapes. They are
+    told to nobody, hold what is told of these, and fire at once: rules of the chart see a pod or an answer that is
+    missing before the node counts as down for as long.
+    """
     state = 'job="kube-state-metrics"'
-    down = f'max by (node) (kube_node_status_condition{{{state},condition="Ready",status="true"}}) == 0'
-    there = f'max by (namespace, pod, node) (kube_pod_info{{{state},node!=""}})'
-    rule: Rule = {
-        "alert": "PodOnLostNode",
-        "expr": f"{there} and on (node) {down}",
-        "labels": {"severity": "none"},
-        "annotations": {
-            "summary": "Pod {{ $labels.pod }} of {{ $labels.namespace }} is on {{ $labels.node }}, which is down"
-        },
-    }
-    return group("lost-pods", namespace, [rule])
+    down = f'and on (node) max by (node) (kube_node_status_condition{{{state},condition="Ready",status="true"}}) == 0'
+    pods = f'kube_pod_info{{{state},node!=""}}'
+    daemons = f'kube_pod_info{{{state},node!="",created_by_kind="DaemonSet"}} {down}'
+    daemonset = f'label_replace({daemons}, "daemonset", "$1", "created_by_name", "(.+)")'
+    silent = f"up == 0 {down} or up == 0 and on (namespace, pod) ({pods} {down})"
+    return group(
+        "lost-pods",
+        namespace,
+        [
+            _lost("PodOnLostNode", f"max by (namespace, pod, node) ({pods}) {down}", POD),
+            _lost("DaemonSetOnLostNode", f"max by (namespace, daemonset) ({daemonset})", DAEMONSET),
+            _lost("TargetOnLostNode", f"max by (namespace, job, service) ({silent})", TARGET),
+        ],
+    )
+
+
+def _lost(name: str, expr: str, summary: str) -> Rule:
+    return {"alert": name, "expr": expr, "labels": {"severity": "none"}, "annotations": {"summary": summary}}
 
 
 def authorities(cluster: Cluster) -> list[Manifest]:
