@@ -9,6 +9,9 @@ from generator.model.nodes import Machine
 Rule: TypeAlias = dict[str, Any]
 Severity: TypeAlias = Literal["critical", "warning"]
 
+GAP = "15m"
+"""How long a program may tell nothing without what it told counting as over: it is restarted now and then."""
+
 
 def prometheus_rule(metadata: Manifest, group: str, rules: Iterable[Rule], **more: str) -> Manifest:
     """Return the object with one group of rules; Prometheus looks at them one after the other."""

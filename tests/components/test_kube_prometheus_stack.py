@@ -104,15 +104,12 @@ def test_the_default_class_is_taken_where_ceph_has_one_and_waited_for(ml50: Clus
 
 
 def test_machines_that_wait_are_told_where_their_timers_tell(a30: Cluster) -> None:
-    def alerts(cluster: Cluster) -> dict[str, str]:
+    def alerts(cluster: Cluster) -> set[str]:
         made = [one for one in installed(cluster).objects if one["metadata"]["name"] == "machines"]
-        return {one["alert"]: one["expr"] for each in made for one in each["spec"]["groups"][0]["rules"]}
+        return {one["alert"] for each in made for one in each["spec"]["groups"][0]["rules"]}
 
-    assert alerts(a30) == {}
-    assert alerts(by_timer(a30)) == {
-        "MachineWaitsForReboot": 'kube_node_status_condition{condition="RebootPending",status="true"} == 1',
-        "CertificatesEndSoon": 'kube_node_status_condition{condition="CertificatesEndSoon",status="true"} == 1',
-    }
+    assert alerts(a30) == set()
+    assert alerts(by_timer(a30)) == {"MachineWaitsForReboot", "CertificatesEndSoon"}
 
 
 def test_alerts_belong_to_one_side(ml50: Cluster) -> None:

@@ -567,28 +567,29 @@ def condition(kind: str, status: str = "true") -> str:
     return f'kube_node_status_condition{{node="cp-1",condition="{kind}",status="{status}"}} 1\n'
 
 
-MACHINE = {**STATE, "node": "cp-1", "status": "true"}
+MACHINE = {"node": "cp-1"}
 WAITS, ENDS = condition("RebootPending"), condition("CertificatesEndSoon")
-DAYS = 24
-"""In steps of an hour."""
+DAYS = 24 * 6
+"""In steps of ten minutes."""
 MACHINE_CASES = [
     Case(state((condition("RebootPending", "false"), 16 * DAYS)), 15 * DAYS, {}, id="nothing is to be done"),
     Case(state((WAITS, 16 * DAYS)), 13 * DAYS, {}, id="a reboot is waited for"),
     Case(
         state((WAITS, 16 * DAYS)),
         15 * DAYS,
-        {"MachineWaitsForReboot": ({**MACHINE, "condition": "RebootPending"}, "1")},
+        {"MachineWaitsForReboot": (MACHINE, "1")},
         id="a reboot is waited for too long",
     ),
-    Case(state((WAITS, 13 * DAYS), ("", 2), (WAITS, 3 * DAYS)), 15 * DAYS, {}, id="there was one meanwhile"),
-    Case(state((condition("CertificatesEndSoon", "false"), 4)), 2, {}, id="certificates last"),
-    Case(state((ENDS, 4)), 0, {}, id="certificates are renewed in time"),
+    Case(state((WAITS, 13 * DAYS), ("", 12), (WAITS, 3 * DAYS)), 15 * DAYS, {}, id="there was one meanwhile"),
     Case(
-        state((ENDS, 4)),
-        2,
-        {"CertificatesEndSoon": ({**MACHINE, "condition": "CertificatesEndSoon"}, "1")},
-        id="certificates end",
+        state((WAITS, 13 * DAYS), ("", 1)) | scraped({**STATE, "pod": "other"}, ("", 13 * DAYS + 1), (WAITS, 3 * DAYS)),
+        15 * DAYS,
+        {"MachineWaitsForReboot": (MACHINE, "1")},
+        id="another pod tells of it meanwhile",
     ),
+    Case(state((condition("CertificatesEndSoon", "false"), 4)), 2, {}, id="certificates last"),
+    Case(state((ENDS, 20)), 5, {}, id="certificates are renewed in time"),
+    Case(state((ENDS, 20)), 8, {"CertificatesEndSoon": (MACHINE, "1")}, id="certificates end"),
 ]
 
 
@@ -628,7 +629,7 @@ CASES = {
     "jobs-given-up": (GIVEN_UP_CASES, 10),
     "applications": (APPLICATION_CASES, 1),
     "certificates": (CERTIFICATE_CASES, 10),
-    "machines": (MACHINE_CASES, 60),
+    "machines": (MACHINE_CASES, 10),
     "team-metrics": (TEAM_CASES, 1),
 }
 

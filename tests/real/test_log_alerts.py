@@ -115,7 +115,8 @@ def test_loki_alerts(
     judge(tmp_path, rules(log_store(serving)), series, minutes, fires)
 
 
-NODES = {f'kube_node_info{{node="{name}"}}': "1x60" for name in ("st-1", "st-2")}
+READY = 'kube_node_status_condition{job="kube-state-metrics",pod="%s",node="%s",condition="Ready",status="true"}'
+NODES = {READY % ("state", name): "1x60" for name in ("st-1", "st-2")}
 SENT = 'loki_write_sent_entries_total{node="%s",tenant="platform",pod="a"}'
 COLLECTED = 'up{job="log-collector/alloy",node="%s"}'
 
@@ -131,6 +132,26 @@ COLLECTED = 'up{job="log-collector/alloy",node="%s"}'
             id="one is not scraped",
         ),
         pytest.param({COLLECTED % "st-1": "1x60"}, 30, {"LogsNotCollected": {"node": "st-2"}}, id="one has none"),
+        pytest.param(
+            {
+                COLLECTED % "st-1": "1x60",
+                READY % ("state", "st-2"): "1x20",
+                READY % ("other", "st-2"): "_x20 1x40",
+            },
+            30,
+            {"LogsNotCollected": {"node": "st-2"}},
+            id="one has none, and another pod tells of nodes",
+        ),
+        pytest.param(
+            {
+                COLLECTED % "st-1": "1x60",
+                COLLECTED % "st-2": "1x9 0+0x50",
+                READY % ("state", "st-2"): "1x10 0+0x49",
+            },
+            30,
+            {},
+            id="one is down",
+        ),
         pytest.param(
             {
                 COLLECTED % "st-1": "1x60",

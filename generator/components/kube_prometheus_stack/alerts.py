@@ -4,7 +4,7 @@ benchmarks and other operations that failed, machines that wait.
 
 from collections.abc import Iterator
 
-from generator.components.alerting import Rule, Severity, alert, group
+from generator.components.alerting import GAP, Rule, Severity, alert, group
 from generator.components.argo_workflows import operated
 from generator.components.component import Manifest
 from generator.components.gpu_care.names import LATE, LOOKED
@@ -125,9 +125,10 @@ def machines_waiting(cluster: Cluster, namespace: str) -> Manifest | None:
 
 
 def _machine(name: str, condition: str, long: str, what: str, action: str) -> Rule:
-    """Return the rule on a condition of Nodes that is true for long."""
+    """Return the rule on a condition of Nodes that is true for long, whichever pod of kube-state-metrics tells it."""
     told = f"{{{{ $labels.node }}}} {what}: `gen workflow submit {MAINTENANCE} -p action={action}`"
-    expr = f'kube_node_status_condition{{condition="{condition}",status="true"}} == 1'
+    true = f'kube_node_status_condition{{condition="{condition}",status="true"}}'
+    expr = f"max by (node) (last_over_time({true}[{GAP}])) == 1"
     return alert(name, "warning", told, expr, long)
 
 

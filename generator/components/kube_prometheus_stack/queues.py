@@ -2,12 +2,9 @@
 The same faults as Zabbix' template knows (`zabbix/templates/queues.py`), and jobs that Kueue gave up.
 """
 
-from generator.components.alerting import Rule, alert, group, grown, silent
+from generator.components.alerting import GAP, Rule, alert, group, grown, silent
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
-
-GAP = "15m"
-"""How long Kueue may tell nothing without its queues counting as empty: it is restarted now and then."""
 
 
 def queues(cluster: Cluster, namespace: str) -> Manifest | None:

@@ -4,6 +4,7 @@ from generator.components.alerting import alert, prometheus_rule
 from generator.components.component import Manifest
 from generator.components.log_collector import LABELS, NAMESPACE
 
+WELL = 'max by (node) (kube_node_status_condition{condition="Ready",status="true"}) == 1'
 # Metrics of Alloy 1.18.1: internal/component/common/loki/client/metrics.go.
 UP = f'up{{job="{NAMESPACE}/alloy"}}'
 RULES = (
@@ -11,7 +12,7 @@ RULES = (
         "LogsNotCollected",
         "warning",
         "Nobody reads the logs of {{ $labels.node }}",
-        f"kube_node_info unless on (node) ({UP} == 1)",
+        f"{WELL} unless on (node) ({UP} == 1)",
         "15m",
     ),
     alert(
