@@ -601,6 +601,16 @@ def of_pod(name: str, *answers: tuple[int, int, int]) -> Series:
     )
 
 
+NODE = 'kube_node_info{node="cp-1"} 1\n'
+UNSEEN: Fires = {"ClusterNotSeen": ({}, "1")}
+UNSEEN_CASES = [
+    Case(state((NODE, HOUR)), 50, {}, id="all is well"),
+    Case(state((NODE, 20), ("", 5), (NODE, 35)), 40, {}, id="its pod is replaced"),
+    Case(state((NODE, 20), ("", 40)), 35, UNSEEN, id="its pod finds no node"),
+    Case({}, 15, UNSEEN, id="there never was one"),
+]
+
+
 REFUSED = {"namespace": "vision", "pod": "bert-x"}
 TEAM_CASES = [
     Case(of_pod("bert-x", (1, 4900, HOUR)), 50, {}, id="all is well"),
@@ -630,6 +640,7 @@ CASES = {
     "applications": (APPLICATION_CASES, 1),
     "certificates": (CERTIFICATE_CASES, 10),
     "machines": (MACHINE_CASES, 10),
+    "cluster-unseen": (UNSEEN_CASES, 1),
     "team-metrics": (TEAM_CASES, 1),
 }
 

@@ -4,8 +4,9 @@ benchmarks and other operations that failed, machines that wait.
 
 from collections.abc import Iterator
 
-from generator.components.alerting import GAP, Rule, Severity, alert, group
+from generator.components.alerting import GAP, Rule, Severity, alert, group, silent
 from generator.components.argo_workflows import operated
+from generator.components.common import monitored_from
 from generator.components.component import Manifest
 from generator.components.gpu_care.names import LATE, LOOKED
 from generator.components.mlperf.names import GOOD
@@ -109,6 +110,17 @@ def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:
         alert("GpuCareNeverSeen", "warning", summary, f"absent({LOOKED})", f"{LATE}s"),
     ]
     return group("gpu-care", namespace, rules)
+
+
+def cluster_unseen(cluster: Cluster, namespace: str) -> Manifest:
+    """Return the rule on kube-state-metrics: without a pod it is no target that could be down, and nothing else tells,
+    for what the chart alerts of nodes, pods and Deployments is its series.
+    """
+    look = (
+        f"see its pod in namespace {monitored_from(cluster)}. Until then no node, pod or job is alerted of, whatever "
+        "becomes of it"
+    )
+    return group("cluster-unseen", namespace, [silent("ClusterNotSeen", "kube_node_info", "kube-state-metrics", look)])
 
 
 def machines_waiting(cluster: Cluster, namespace: str) -> Manifest | None:

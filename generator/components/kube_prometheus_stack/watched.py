@@ -15,6 +15,7 @@ from generator.components.kube_prometheus_stack import NAMESPACE
 from generator.components.kube_prometheus_stack.alerts import (
     backups_missed,
     benchmarks_failed,
+    cluster_unseen,
     gpu_care_missed,
     machines_waiting,
     operations_failed,
@@ -37,7 +38,10 @@ TOLD_BY_ZABBIX = (
     *(gpus, infiniband, ceph, minio, queues),
 )
 """Rules on what Zabbix' templates know as well."""
-TOLD_HERE = (benchmarks_failed, machines_waiting, given_up, applications, certificates, gpu_use, metrics_refused)
+TOLD_HERE = (
+    *(cluster_unseen, machines_waiting, benchmarks_failed, given_up),
+    *(applications, certificates, gpu_use, metrics_refused),
+)
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
