@@ -73,6 +73,13 @@ def test_grafana_reads_no_secret_but_its_own(a30: Cluster) -> None:
     assert {grafana["sidecar"][kind]["resource"] for kind in ("dashboards", "datasources")} == {"configmap"}
 
 
+def test_a_cluster_that_its_jobs_fill_is_no_alert(a30: Cluster) -> None:
+    left_out = {"KubeCPUOvercommit": True, "KubeMemoryOvercommit": True}
+    assert a30.teams
+    assert values(a30)["defaultRules"] == {"disabled": left_out}
+    assert "defaultRules" not in values(structs.replace(a30, teams=()))
+
+
 def test_it_takes_the_monitors_of_every_component(a30: Cluster) -> None:
     spec = values(a30)["prometheus"]["prometheusSpec"]
     selectors = {key for key, value in spec.items() if key.endswith("NilUsesHelmValues") and value is False}

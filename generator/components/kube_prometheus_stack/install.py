@@ -16,6 +16,10 @@ from generator.model.quantity import Quantity
 DASHBOARDS = f"{RELEASE}-grafana-dashboards"
 # Prometheus deletes the oldest blocks before its volume is full; the rest is for its write-ahead log.
 FULL = 0.85
+FILLED = ("KubeCPUOvercommit", "KubeMemoryOvercommit")
+"""Alerts of the chart on clusters whose pods would not all fit without their largest node: where jobs queue for what is
+there, that is so whenever it is well used, and those of a node that is lost queue again.
+"""
 
 
 def install(cluster: Cluster) -> Component:
@@ -61,6 +65,7 @@ def values(cluster: Cluster, settings: Prometheus) -> Manifest:
     alerting = cluster.monitoring.zabbix is None
     return {
         "crds": {"enabled": False},
+        **({"defaultRules": {"disabled": dict.fromkeys(FILLED, True)}} if cluster.teams else {}),
         "alertmanager": alertmanager(cluster, settings) if alerting else {"enabled": False},
         "grafana": grafana(cluster, settings),
         # kubeadm's static pods are found by the chart's selectors. Addresses would make Endpoints objects, a kind that
