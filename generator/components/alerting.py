@@ -11,6 +11,8 @@ Severity: TypeAlias = Literal["critical", "warning"]
 
 GAP = "15m"
 """How long a program may tell nothing without what it told counting as over: it is restarted now and then."""
+LOGS = "see docs/operations.md, Logs"
+"""Where it stands what helps against each alert of logs."""
 
 
 def prometheus_rule(metadata: Manifest, group: str, rules: Iterable[Rule], **more: str) -> Manifest:

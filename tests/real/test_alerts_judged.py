@@ -5,6 +5,7 @@ these are stands in the tables of the tests that ask it: what is read here runs 
 import re
 from collections.abc import Iterator
 from types import FunctionType
+from typing import Any
 
 import test_alertmanager
 import test_alerts_fire
@@ -22,6 +23,11 @@ from generator.model.monitoring import Prometheus
 
 JUDGING = (test_alertmanager, test_gpu_use, test_log_alerts, test_prometheus_rules, test_volume_alerts)
 WRITTEN = re.compile(r'\b(?:alert|silent|unmeasured)\(\s*"(\w+)"|\balert"?: "?([A-Z]\w+)')
+NEXT = re.compile(
+    r"`|\b([Ss]ee|look at|[Aa]dd|[Aa]sk|delete|reset|change[d]?|bring|begin|forget|[Ii]ts page of targets)\b"
+)
+"""A command, a place, or what to do in a word."""
+PLACE = re.compile(r"see (docs/[\w-]+\.md), ([A-Z][\w ]+)")
 
 
 def tables() -> Iterator[list[set[str]]]:
@@ -49,9 +55,33 @@ def with_all_alerts() -> Iterator[Cluster]:
 
 def rendered() -> set[str]:
     """Return the alerts of these clusters."""
+    return {rule["alert"] for rule in rules()}
+
+
+def messages() -> dict[str, str]:
+    """Return what is told of each alert that somebody is told of."""
+    return {
+        rule["alert"]: " ".join(rule["annotations"].values())
+        for rule in rules()
+        if rule["labels"]["severity"] != "none"
+    }
+
+
+def rules() -> Iterator[Any]:
     made = (one for cluster in with_all_alerts() for part in compose(cluster) for one in (*part.base, *part.objects))
     groups = (each for one in made if one["kind"] == "PrometheusRule" for each in one["spec"]["groups"])
-    return {rule["alert"] for one in groups for rule in one["rules"] if "alert" in rule}
+    return (rule for one in groups for rule in one["rules"] if "alert" in rule)
+
+
+def test_each_alert_says_the_next_step() -> None:
+    assert [text for text in messages().values() if not NEXT.search(text)] == []
+
+
+def test_pages_that_alerts_name_have_that_part() -> None:
+    named = {place for text in messages().values() for place in PLACE.findall(text)}
+    assert len(named) > 2
+    for page, part in named:
+        assert f"\n## {part}\n" in (ROOT / page).read_text(encoding="utf-8")
 
 
 def test_each_alert_that_is_written_down_is_one_of_these_clusters() -> None:

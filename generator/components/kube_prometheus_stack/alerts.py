@@ -18,6 +18,8 @@ from generator.components.workflows.backup import NEWEST
 from generator.model.backup import VolumeBackup
 from generator.model.cluster import Cluster
 
+LOOK = "see `gen workflow list`, and `gen workflow logs` of the last run"
+STATUS = "`gen status` tells more"
 SHRANK_DAYS = 7
 """How long is known what a volume held at most: alerts on what it lost end by themselves after that."""
 SHRANK_BYTES = 2**30
@@ -46,13 +48,14 @@ def _volume(backup: VolumeBackup) -> Iterator[Rule]:
     name, out = f"Volume backup {backup.name} of team {backup.source.team}", f"{by} ({metric}) == 1"
     worked = f"{by} (1 - min_over_time({metric}[{4 * gap}s])) == 1"
     missed = f"{by} (increase(volsync_missed_intervals_total{{{of}}}[{2 * gap}s])) > 0"
-    old = f"{name} is too old: two runs in a row did not end well"
-    never = f"{name} has never worked, or not for long"
-    unseen = f"{name} is looked after by nobody: VolSync, or its object, is away"
+    old = f"{name} is too old, for two runs in a row did not end well: {STATUS}"
+    never = f"{name} has never worked, or not for long: {STATUS}"
+    unseen = f"{name} is looked after by nobody, for VolSync, or its object, is away: {STATUS}"
     yield alert("VolumeBackupTooOld", "critical", old, f"{out} and {worked}")
     yield alert("VolumeBackupNeverWorked", "critical", never, out, f"{gap}s")
     yield alert("VolumeBackupNotSeen", "critical", unseen, f"absent({metric})", f"{gap}s")
-    yield alert("VolumeBackupSlow", "warning", f"{name} takes longer than from one start to the next", missed)
+    slow = f"{name} takes longer than from one start to the next: begin it less often"
+    yield alert("VolumeBackupSlow", "warning", slow, missed)
     yield _shrank(backup)
 
 
@@ -101,9 +104,7 @@ def gpu_care_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """
     if not (cluster.gpu_care and cluster.gpu_nodes):
         return None
-    summary = (
-        "GPUs were not looked at for an hour: see `gen workflow list`, and `gen workflow logs` of gpu-care's last run"
-    )
+    summary = f"GPUs were not looked at for an hour: {LOOK}"
     late = f"time() - max(max_over_time({LOOKED}[{LATE}s])) > {LATE}"
     rules = [
         alert("GpuCareTooOld", "warning", summary, late),
@@ -156,7 +157,7 @@ def _drills(cluster: Cluster) -> Iterator[Rule]:
 
 
 def _failed(name: str) -> Rule:
-    summary = f"The last drill of backup {name} failed: it may bring nothing back"
+    summary = f"The last drill of backup {name} failed, and it may bring nothing back: {LOOK}"
     return alert("DrillFailed", "critical", summary, f'max by (backup) ({drill.GOOD}{{backup="{name}"}}) == 0')
 
 
@@ -166,7 +167,7 @@ def _missed(what: str, name: str, newest: str, age: int, severity: Severity) -> 
     """
     metric = f'{newest}{{backup="{name}"}}'
     of = f"Backup {name}" if what == "Backup" else f"Drill of backup {name}"
-    summary = f"{of} is too old, or there never was one"
+    summary = f"{of} is too old, or there never was one: {LOOK}"
     last = f"max by (backup) (max_over_time({metric}[{age}s]))"
     return [
         alert(f"{what}TooOld", severity, summary, f"time() - {last} > {age}"),

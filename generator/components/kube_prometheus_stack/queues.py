@@ -37,8 +37,8 @@ def _unplaced() -> Rule:
     gated = f'{one} kube_pod_status_reason{{reason="SchedulingGated"}}'
     pods = f"count by (namespace) (kube_pod_status_unschedulable and {volcanos} unless {gated})"
     summary = (
-        "Gangs in {{ $labels.namespace }} have quota and no place for an hour: nodes are cordoned or away, or what is "
-        "free is scattered"
+        "Gangs in {{ $labels.namespace }} have quota and no place for an hour: nodes are cordoned or away, which "
+        "`gen status` tells, or what is free is scattered"
     )
     return alert("GangsWithoutPlace", "warning", summary, f"count_over_time({pods}[1h:1m]) >= 45")
 

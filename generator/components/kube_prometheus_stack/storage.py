@@ -10,6 +10,7 @@ from generator.components.limits import FULL, NEARFULL
 from generator.model.cluster import Cluster
 
 HEALTH = "`ceph health detail` in the toolbox tells what"
+BACK = "bring servers or drives back"
 ROOM = "add disks, or delete what nobody needs"
 
 
@@ -26,7 +27,8 @@ def _health() -> Iterator[Rule]:
     health = "max(ceph_health_status)"
     copies = "sum(max by (pool_id) (ceph_pg_degraded)) > 0"
     lacking = (
-        "{{ $value }} placement groups of Ceph have lacked copies for an hour: are OSDs down, or is there no room?"
+        "{{ $value }} placement groups of Ceph have lacked copies for an hour, as OSDs are down or there is no room: "
+        f"{HEALTH}"
     )
     yield alert("CephWarns", "warning", f"Ceph has warned for 10 minutes: {HEALTH}", f"{health} == 1", "10m")
     yield alert("CephInError", "critical", f"Ceph is in error: {HEALTH}", f"{health} == 2", "1m")
@@ -90,8 +92,8 @@ def _quorum() -> Iterator[Rule]:
     one = "by (pool, set) (minio_cluster_health_erasure_set_%s)"
     online, quorum = f"min {one % 'online_drives'}", f"max {one % 'write_quorum'}"
     of = "MinIO's erasure set {{ $labels.set }} of pool {{ $labels.pool }} has {{ $value }} drives online"
-    lost = f"{of}, and takes no writes: bring servers or drives back"
-    edge = f"{of}: one more that is lost ends its writes"
+    lost = f"{of}, and takes no writes: {BACK}"
+    edge = f"{of}, and one more that is lost ends its writes: {BACK}"
     yield alert("MinIOTakesNoWrites", "critical", lost, f"{online} < {quorum}", "2m")
     yield alert("MinIOAtItsQuorum", "critical", edge, f"{online} == {quorum}", "2m")
 

@@ -1,6 +1,6 @@
 """What Prometheus alerts of: nodes whose logs nobody reads, and lines that are lost."""
 
-from generator.components.alerting import alert, prometheus_rule
+from generator.components.alerting import LOGS, alert, prometheus_rule
 from generator.components.component import Manifest
 from generator.components.log_collector import LABELS, NAMESPACE
 
@@ -11,21 +11,21 @@ RULES = (
     alert(
         "LogsNotCollected",
         "warning",
-        "Nobody reads the logs of {{ $labels.node }}",
+        f"Nobody reads the logs of {{{{ $labels.node }}}}: {LOGS}",
         f"{WELL} unless on (node) ({UP} == 1)",
         "15m",
     ),
     alert(
         "LogsNotSent",
         "warning",
-        "No line of {{ $labels.node }} was taken for half an hour: its journal alone has some",
+        f"No line of {{{{ $labels.node }}}} was taken for half an hour, and its journal alone has some: {LOGS}",
         "sum by (node) (rate(loki_write_sent_entries_total[15m])) == 0",
         "15m",
     ),
     alert(
         "LogLinesLost",
         "warning",
-        "Lines of {{ $labels.tenant }} on {{ $labels.node }} are lost: {{ $labels.reason }}",
+        f"Lines of {{{{ $labels.tenant }}}} on {{{{ $labels.node }}}} are lost ({{{{ $labels.reason }}}}): {LOGS}",
         "sum by (node, tenant, reason) (increase(loki_write_dropped_entries_total[15m])) > 0",
         "15m",
     ),

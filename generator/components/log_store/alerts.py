@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.components.alerting import Rule, alert, prometheus_rule
+from generator.components.alerting import LOGS, Rule, alert, prometheus_rule
 from generator.components.component import Manifest
 from generator.components.log_store.names import NAMESPACE, metadata
 from generator.model.cluster import Cluster
@@ -27,7 +27,7 @@ def _of_loki(cluster: Cluster, logs: Logs) -> Iterator[Rule]:
     yield alert(
         "LokiDown",
         "critical",
-        "Too few Lokis answer: logs wait on their nodes, and what the kubelet rotates meanwhile is lost",
+        f"Too few Lokis answer: logs wait on their nodes, and what the kubelet rotates meanwhile is lost; {LOGS}",
         f"(sum({UP}) or vector(0)) < {wanted - each // 2}",
         "10m",
     )
@@ -35,7 +35,7 @@ def _of_loki(cluster: Cluster, logs: Logs) -> Iterator[Rule]:
         yield alert(
             "LokiMemberMissing",
             "warning",
-            "A Loki is away: one more, and no logs are taken",
+            f"A Loki is away, and with one more no logs are taken: {LOGS}",
             f"(sum({UP}) or vector(0)) < {wanted}",
             "30m",
         )
@@ -49,14 +49,14 @@ def _of_loki(cluster: Cluster, logs: Logs) -> Iterator[Rule]:
     yield alert(
         "LokiRefusesLogs",
         "critical",
-        "Loki fails to take more than every twentieth push",
+        f"Loki fails to take more than every twentieth push: {LOGS}",
         f'sum(rate({PUSHED},status_code=~"5.."}}[10m])) > 0.05 * sum(rate({PUSHED}}}[10m]))',
         "15m",
     )
     yield alert(
         "LogsRefusedForTenant",
         "warning",
-        "Lines of {{ $labels.tenant }} are dropped: {{ $labels.reason }}",
+        f"Lines of {{{{ $labels.tenant }}}} are dropped ({{{{ $labels.reason }}}}): {LOGS}",
         "sum by (tenant, reason) (increase(loki_discarded_samples_total[15m])) > 0",
         "15m",
     )
@@ -66,7 +66,7 @@ def _of_bucket(cluster: Cluster, logs: Logs, room: int | None) -> Iterator[Rule]
     yield alert(
         "LogBucketTakesNothing",
         "critical",
-        "Loki cannot write to its bucket, which is full or away: within a day its own volumes are full",
+        f"Loki cannot write to its bucket, which is full or away, and within a day its own volumes are full: {LOGS}",
         "sum(increase(loki_ingester_chunks_flush_failures_total[15m])) > 0",
         "15m",
     )
@@ -76,7 +76,7 @@ def _of_bucket(cluster: Cluster, logs: Logs, room: int | None) -> Iterator[Rule]
     yield alert(
         "LogsKeptTooLong",
         "warning",
-        f"No logs older than {logs.keep_days} days were deleted since yesterday: the bucket fills",
+        f"No logs older than {logs.keep_days} days were deleted since yesterday, and the bucket fills: {LOGS}",
         f"time() - max(max_over_time({deleted}[1d])) > 86400",
         "1h",
     )
@@ -85,7 +85,7 @@ def _of_bucket(cluster: Cluster, logs: Logs, room: int | None) -> Iterator[Rule]
         yield alert(
             "LogBucketTooSmall",
             "warning",
-            f"At yesterday's rate {logs.keep_days} days of logs take more than {FULL:.0%} of the bucket",
+            f"At yesterday's rate {logs.keep_days} days of logs take more than {FULL:.0%} of the bucket: {LOGS}",
             f"sum(rate(loki_distributor_bytes_received_total[1d])) * 86400 * {days} > {FULL} * {room}",
             "1h",
         )
