@@ -9,10 +9,12 @@ from typing import Any
 
 import promtool
 import pytest
+from msgspec import structs
 from reference import load
 
 from generator.components.kube_prometheus_stack.watched import dashboards, rules
 from generator.model.cluster import Cluster
+from generator.model.scaling import Autoscaler, Scaling
 
 pytestmark = pytest.mark.real
 
@@ -101,6 +103,34 @@ def test_gpus_are_counted_by_team(serving: Cluster, tmp_path: Path) -> None:
             by_team("busy", speech=1.76, assistant=0.2857, search=0.2),
             by_team("idle", speech=8, search=1),
             by_team("quota", speech=16, assistant=4, search=12),
+        ],
+    )
+
+
+def test_machines_that_cluster_api_made_count_by_their_pool(serving: Cluster, tmp_path: Path) -> None:
+    """A T4 of theirs is four turns as well; a GPU of another pool is whole."""
+    scaling = Scaling(maximum=4)
+    pools = {
+        name: structs.replace(pool, scaling=scaling) for name, pool in serving.pools.items() if name in {"t4", "l4"}
+    }
+    autoscaler = Autoscaler(management="here")
+    cluster = structs.replace(serving, pools=serving.pools | pools, autoscaler=autoscaler)
+    found = {}
+    for node, pool, held in (("md-x7", "t4", 2), ("md-y2", "l4", 1)):
+        of = f'{STATE},namespace="robotics",pod="{node}",uid="{node}"'
+        found[f'kube_node_labels{{{STATE},node="{node}",label_gen_internal_pool="{pool}"}}'] = 1
+        found[f'kube_node_status_allocatable{{{STATE},node="{node}",resource="nvidia_com_gpu"}}'] = 8
+        found[f'kube_pod_container_resource_requests{{{of},node="{node}",resource="nvidia_com_gpu"}}'] = held
+        found[f'kube_pod_status_phase{{{of},phase="Running"}}'] = 1
+    made = [{"series": name, "values": f"{value}x{MINUTES}"} for name, value in found.items()]
+    offered = {"labels": "{}", "value": 15.43 + 2 + 8}
+    told(
+        cluster,
+        tmp_path,
+        input_series=[*series(), *made],
+        promql_expr_test=[
+            {"expr": "round(cluster:gpus:sum, 0.01)", "eval_time": f"{HOURS}h", "exp_samples": [offered]},
+            by_team("allocated", speech=14, assistant=0.2857, search=1.25, robotics=1.5),
         ],
     )
 

@@ -6,16 +6,18 @@ GPUs: an instance of a split GPU is its slices, a turn on a shared one its part.
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
 from generator.components.alerting import group
 from generator.components.component import Manifest
+from generator.components.kube_prometheus_stack.boards import OF_POOL
 from generator.model.cluster import Cluster
 from generator.model.gpus import gpus_each
 from generator.model.monitoring import IdleGpus
 from generator.model.nodes import Machine
+from generator.model.resolve import alike
 
 PER_HOUR = 60
 """Samples of each of these series in an hour: a sum of them over time is so many times the GPU-hours."""
@@ -112,7 +114,27 @@ def _owned(cluster: Cluster) -> str:
 
 def _on_nodes(cluster: Cluster, metric: str) -> str:
     """Return what kube-state-metrics tells of GPUs, in whole ones. It writes signs in names of resources as `_`."""
-    return _in_gpus(cluster, metric, _sanitized, ("node", lambda machine: machine.name), f'{_OF_STATE}, node!=""')
+    known = _in_gpus(cluster, metric, _sanitized, ("node", _name_of), f'{_OF_STATE}, node!=""')
+    return " or ".join((known, *_on_made(cluster, metric)))
+
+
+def _on_made(cluster: Cluster, metric: str) -> Iterator[str]:
+    """Yield the same of machines that Cluster API made, where what one of a resource is depends on the node: the file
+    does not know their names, and they have the label of their pool.
+    """
+    several = Counter(resource for resource, _ in _shares(cluster, _name_of))
+    others = f'node!~"{"|".join(machine.name for machine in cluster.gpu_nodes)}"'
+    for pool in cluster.pools if cluster.autoscaler else ():
+        if cluster.pools[pool].scaling:
+            of_pool = f'and on (node) kube_node_labels{{{_OF_STATE}, {OF_POOL}="{pool}"}}'
+            for resource, share in gpus_each(cluster.gpus, alike(cluster, pool).hardware.gpu).items():
+                if several[resource] > 1:
+                    selector = f'{_OF_STATE}, {others}, node!="", resource="{_sanitized(resource)}"'
+                    yield f"{metric}{{{selector}}}{_times(share)} {of_pool}"
+
+
+def _name_of(machine: Machine) -> str:
+    return machine.name
 
 
 def _sanitized(resource: str) -> str:
