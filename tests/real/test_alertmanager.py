@@ -204,6 +204,7 @@ FIRST = [
     # One that is down as well, and cordoned: the chart does not call it not ready.
     alert("PodOnLostNode", "none", namespace="log-collector", pod="alloy-7", node="gpu-4"),
     alert("KubeNodeUnreachable", "warning", node="gpu-4"),
+    alert("KubeNodeReadinessFlapping", "warning", node="gpu-4"),
     alert("LogsNotCollected", "warning", node="gpu-4"),
     # What is on no such node.
     alert("KubeDaemonSetRolloutStuck", "warning", namespace="gpu-operator", daemonset="alloy"),
@@ -223,6 +224,7 @@ TOLD = {
     ":x: warning KubeNodeNotReady on gpu-3 of gpu-serving",
     ":x: warning KubePodNotReady in speech of gpu-serving",
     ":x: warning KubeNodeUnreachable on gpu-4 of gpu-serving",
+    ":x: warning KubeNodeReadinessFlapping on gpu-4 of gpu-serving",
     ":x: warning KubeDaemonSetRolloutStuck in gpu-operator of gpu-serving",
     ":x: warning TargetDown in kube-system of gpu-serving",
     ":x: page JobsWait in queue speech of gpu-serving",
