@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from generator.components.common import PROMETHEUS_PORT, SCRAPERS, SYNC_WAVE, monitored_from
 from generator.components.component import Manifest
-from generator.components.parts import api_server, network_policy, pods_of, tcp
+from generator.components.parts import TO_API_SERVER, api_server, network_policy, pods_of, tcp
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
@@ -46,7 +46,7 @@ def closed(cluster: Cluster, one: Controller) -> tuple[Manifest, ...]:
     met = [*_entities(one.called, "host", "remote-node", "kube-apiserver"), *_entities(one.shown, "ingress")]
     named = {
         **({"ingress": met} if met else {}),
-        **({"egress": [{"toEntities": ["kube-apiserver"]}]} if one.asks is not None else {}),
+        **({"egress": [TO_API_SERVER]} if one.asks is not None else {}),
     }
     return (_named(policy["metadata"], one.labels, **named), policy) if by_name and named else (policy,)
 

@@ -126,6 +126,14 @@ def at_node(machine: Machine) -> Manifest:
     return {"ipBlock": {"cidr": f"{machine.address}/32"}}
 
 
+TO_API_SERVER: Manifest = {
+    "toEntities": ["kube-apiserver"],
+    "toPorts": [{"ports": [{"port": str(API_PORT), "protocol": "TCP"}]}],
+}
+"""Lets out to the API server, for a rule of Cilium's, which has a name for it: by that alone the rest of its nodes would
+be reached as well."""
+
+
 def api_server(cluster: Cluster) -> list[Manifest]:
     """Let pods reach the API server, which asks who they are, for a network policy's rules: behind its Service are
     control-plane nodes. Not for Cilium, whose rules by address never match nodes: it has a name for it.

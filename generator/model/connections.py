@@ -16,7 +16,8 @@ _ALL = re.compile(r"(0\.0\.0\.0|[0:]*::)/0")
 
 class Allowance(Struct, frozen=True):
     """One rule that lets connections through: `way` is `Ingress` or `Egress`; `everybody` where it names no other end,
-    or all addresses. Where it excepts addresses, `whole` is the rule without that, and `but` are these.
+    or all addresses. Where it excepts addresses, `whole` is the rule without that, and `but` are these; where it names
+    ports, `any_port` is the rule without them.
     """
 
     way: str
@@ -24,6 +25,7 @@ class Allowance(Struct, frozen=True):
     everybody: bool
     whole: str = ""
     but: tuple[str, ...] = ()
+    any_port: str = ""
 
     @property
     def text(self) -> str:
@@ -38,6 +40,10 @@ class Allowance(Struct, frozen=True):
     def has_instead(self, other: "Allowance") -> bool:
         """Tell whether it is another rule but for the addresses that each excepts."""
         return bool(self.whole) and (self.way, self.whole) == (other.way, other.whole)
+
+    def is_less_than(self, other: "Allowance") -> bool:
+        """Tell whether it is another rule but for the ports that it names."""
+        return bool(self.any_port) and (self.way, self.any_port) == (other.way, other.rule)
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -79,7 +85,8 @@ def lets_more(change: ObjectChange, beside: Beside, read: Read, *, everybody: bo
     if not change.new or (change.on == "added" and change.namespace and not _was_there(change.namespace, beside)):
         return
     held = read(change.old).allows if change.old else ()
-    for one in (new for new in read(change.new).allows if new not in held):
+    news = (one for one in read(change.new).allows if one not in held)
+    for one in (new for new in news if not any(new.is_less_than(other) for other in held)):
         before = next((other for other in held if one.has_instead(other)), None)
         if before is None and one.everybody is everybody:
             yield one.text

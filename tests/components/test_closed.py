@@ -9,6 +9,7 @@ from generator.components import compose
 from generator.components.closed import Controller, closed
 from generator.components.common import SCRAPERS
 from generator.components.component import Component
+from generator.components.parts import TO_API_SERVER
 from generator.model.cluster import Adopt, Cluster
 from generator.model.fields import dig
 
@@ -34,7 +35,7 @@ def test_with_cilium_only_nodes_call_and_only_prometheus_reads() -> None:
     named, plain = found["CiliumNetworkPolicy"]["spec"], found["NetworkPolicy"]["spec"]
     (call,) = named["ingress"]
     assert (call["fromEntities"], call["toPorts"]) == (NODES, [{"ports": [{"port": "9443", "protocol": "TCP"}]}])
-    assert named["egress"] == [{"toEntities": ["kube-apiserver"]}]
+    assert named["egress"] == [TO_API_SERVER]
     (read,) = plain["ingress"]
     assert [dig(one, "podSelector", "matchLabels") for one in read["from"]] == [SCRAPERS]
     assert read["ports"] == [{"protocol": "TCP", "port": 8080}]

@@ -8,6 +8,7 @@ from generator.components.cluster_autoscaler import VERSIONS, cluster_autoscaler
 from generator.components.cluster_autoscaler.groups import group_files
 from generator.components.cluster_autoscaler.names import CLASS
 from generator.components.kueue import values
+from generator.components.parts import TO_API_SERVER
 from generator.components.queues import queues
 from generator.model.capacity import flavor_capacity, machines_of, made_capacity
 from generator.model.cluster import Cluster
@@ -123,7 +124,7 @@ def test_its_pods_are_asked_by_nobody_and_reach_api_servers_alone() -> None:
     calico = structs.replace(cilium, networks=structs.replace(cilium.networks, cni="calico"))
     assert rules(here(cilium)) == []
     (named,) = (one for one in cluster_autoscaler(cilium).objects if one["kind"] == "CiliumNetworkPolicy")
-    assert named["spec"]["egress"] == [{"toEntities": ["kube-apiserver"]}]
+    assert named["spec"]["egress"] == [TO_API_SERVER]
     (servers,) = rules(here(calico))
     assert [one["ipBlock"]["cidr"] for one in servers["to"]] == [f"10.10.0.1{number}/32" for number in (1, 2, 3)]
     assert not [one for one in cluster_autoscaler(calico).objects if one["kind"] == "CiliumNetworkPolicy"]

@@ -246,7 +246,8 @@ def test_calico_opens_the_control_plane_by_address(a30: Cluster) -> None:
 
 def test_cilium_opens_the_api_server_by_its_name(ml50: Cluster) -> None:
     egress = of_team(ml50, "vision", "CiliumNetworkPolicy")["team-api-server"]["spec"]["egress"]
-    assert egress == [{"toEntities": ["kube-apiserver"]}]
+    only = [{"ports": [{"port": "6443", "protocol": "TCP"}]}]
+    assert egress == [{"toEntities": ["kube-apiserver"], "toPorts": only}], "nothing else of control-plane nodes"
     assert not any(peer.get("ipBlock", {}).get("cidr", "").endswith("/32") for peer in peers(policy(ml50), "egress"))
     (needs,) = [component.needs for component in compose(ml50) if component.name == "tenants"]
     assert set(needs) == {"queues", "cilium"}

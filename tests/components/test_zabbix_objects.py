@@ -15,6 +15,7 @@ from generator.components.zabbix import zabbix
 from generator.components.zabbix.hosts import services
 from generator.components.zabbix.names import AGENTS, NAMESPACE
 from generator.components.zabbix.templates.kubernetes import LEFT_OUT, LONGEST_MACRO, without
+from generator.components.parts import TO_API_SERVER
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
@@ -234,7 +235,7 @@ def test_zabbix_reads_kubernetes_and_no_more(ml50: Cluster) -> None:
 def test_agents_reach_the_proxy_and_the_proxy_the_api_server(ml50: Cluster, a30: Cluster) -> None:
     (cilium,) = of_kind(ml50, "CiliumNetworkPolicy")
     assert cilium["spec"]["ingress"][0]["fromEntities"] == ["host", "remote-node"]
-    assert {"toEntities": ["kube-apiserver"]} in cilium["spec"]["egress"]
+    assert TO_API_SERVER in cilium["spec"]["egress"]
     ceph = {"ports": [{"port": str(METRICS_PORT), "protocol": "TCP"}]}
     assert {"toEntities": ["host", "remote-node"], "toPorts": [ceph]} in cilium["spec"]["egress"]
     plain = with_zabbix(a30)

@@ -22,12 +22,18 @@ def read(manifest: Mapping[str, Any]) -> Policy:
         pods=" ".join(sorted({written(one.get("endpointSelector") or one.get("nodeSelector") or {}) for one in specs})),
         shuts=frozenset(way for way, key, _, spec in found if _shuts(spec, key)),
         allows=tuple(
-            Allowance(way, written(rule), _is_for_all(mapping(rule), ends))
+            _allowance(way, mapping(rule), ends)
             for way, key, ends, spec in found
             for rule in sequence(spec.get(key))
         ),
         refuses=tuple(f"{way}: {written(rule)}" for way, rule in denied),
     )
+
+
+def _allowance(way: str, rule: dict[str, Any], ends: str) -> Allowance:
+    bare = {key: value for key, value in rule.items() if key != "toPorts"}
+    any_port = written(bare) if rule.get("toPorts") and bare else ""  # an empty rule names nobody
+    return Allowance(way, written(rule), _is_for_all(rule, ends), any_port=any_port)
 
 
 def _shuts(spec: Mapping[str, Any], key: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.cluster_autoscaler.names import NAME, NAMESPACE
 from generator.components.component import Manifest
-from generator.components.parts import api_server, beyond, tcp
+from generator.components.parts import TO_API_SERVER, api_server, beyond, tcp
 from generator.model.cluster import Cluster
 from generator.model.scaling import Autoscaler
 
@@ -18,5 +18,5 @@ def network(cluster: Cluster, settings: Autoscaler) -> Iterator[Manifest]:
     metadata = {"name": NAME, "namespace": NAMESPACE}
     yield {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
     if cluster.networks.cni == "cilium":
-        named = {"endpointSelector": {}, "egress": [{"toEntities": ["kube-apiserver"]}]}
+        named = {"endpointSelector": {}, "egress": [TO_API_SERVER]}
         yield {"apiVersion": "cilium.io/v2", "kind": "CiliumNetworkPolicy", "metadata": metadata, "spec": named}

@@ -21,7 +21,7 @@ from generator.components.kuberay import DEFINITION as KUBERAY
 from generator.components.kuberay import NAMESPACE as RAY
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
-from generator.components.parts import api_server, in_namespace, tcp
+from generator.components.parts import TO_API_SERVER, api_server, in_namespace, tcp
 from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
@@ -106,7 +106,7 @@ def less(cidr: str, networks: Sequence[IPv4Network | IPv6Network | None]) -> Man
 
 def control_plane(team: Team) -> Manifest:
     """Allow the API server by the name that Cilium has for it."""
-    return for_entity(team, "team-api-server", egress=[{"toEntities": ["kube-apiserver"]}])
+    return for_entity(team, "team-api-server", egress=[TO_API_SERVER])
 
 
 def from_gateway(team: Team) -> Manifest:

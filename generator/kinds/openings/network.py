@@ -39,13 +39,15 @@ def read(manifest: Mapping[str, Any]) -> Policy:
 
 def _allowance(way: str, rule: dict[str, Any], ends: str, peer: Any) -> Allowance:
     """Return what a rule lets through for one of its other ends; None where it names none, and so everybody."""
+    bare_rule = {key: value for key, value in rule.items() if key != "ports"}
     if peer is None:
-        return Allowance(way, written(rule), everybody=True)
+        return Allowance(way, written(rule), everybody=True, any_port=written(bare_rule) if rule.get("ports") else "")
     block = mapping(dig(peer, "ipBlock"))
     but = tuple(str(one) for one in sequence(block.get("except")))
     bare = {**mapping(peer), "ipBlock": {key: value for key, value in block.items() if key != "except"}}
     whole = written({**rule, ends: [bare]}) if block else ""
-    return Allowance(way, written({**rule, ends: [peer]}), names_all(peer), whole, but)
+    any_port = written({**bare_rule, ends: [peer]}) if rule.get("ports") else ""
+    return Allowance(way, written({**rule, ends: [peer]}), names_all(peer), whole, but, any_port)
 
 
 def _of_admins(spec: dict[str, Any]) -> Policy:
