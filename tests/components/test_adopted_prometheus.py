@@ -51,6 +51,9 @@ def test_dashboards_and_data_sources_are_where_grafana_looks(name: str) -> None:
     shown = [one for one in objects(adopted(name)) if {"grafana_dashboard", "grafana_datasource"} & labels(one)]
     assert shown
     assert {one["metadata"]["namespace"] for one in shown} == {THERE}
+    (release,) = stack(adopted(name)).releases
+    sidecars = dig(release.values, "grafana", "sidecar")
+    assert {sidecars[kind]["searchNamespace"] for kind in ("dashboards", "datasources")} == {THERE}
 
 
 def labels(one: dict[str, Any]) -> set[str]:

@@ -70,7 +70,9 @@ def test_grafana_reads_no_secret_but_its_own(a30: Cluster) -> None:
     assert [rule["resources"] for rule in role["rules"]] == [["configmaps"]]
     grafana = values(a30)["grafana"]
     assert grafana["rbac"] == {"useExistingClusterRole": role["metadata"]["name"]}
-    assert {grafana["sidecar"][kind]["resource"] for kind in ("dashboards", "datasources")} == {"configmap"}
+    sidecars = [grafana["sidecar"][kind] for kind in ("dashboards", "datasources")]
+    assert {one["resource"] for one in sidecars} == {"configmap"}
+    assert {one["searchNamespace"] for one in sidecars} == {"monitoring"}, "the chart's own is ALL: teams' ConfigMaps too"
 
 
 def test_a_cluster_that_its_jobs_fill_is_no_alert(a30: Cluster) -> None:
@@ -223,7 +225,7 @@ def test_grafana_finds_the_dashboards(ml50: Cluster) -> None:
     made = [one for one in installed(with_prometheus(ml50)).objects if one["kind"] == "ConfigMap"]
     assert len({file for found in made for file in found["data"]}) == len(made) > 1
     for found in made:
-        # The chart's values: grafana.sidecar.dashboards.label and labelValue; it looks in its own namespace.
+        # The chart's values: grafana.sidecar.dashboards.label and labelValue.
         assert found["metadata"]["labels"] == {"grafana_dashboard": "1"}
         assert found["metadata"]["namespace"] == "monitoring"
         (text,) = found["data"].values()

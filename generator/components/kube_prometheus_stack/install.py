@@ -1,6 +1,6 @@
 """Prometheus, Alertmanager and Grafana: the chart kube-prometheus-stack."""
 
-from generator.components.common import POOL, UNWATCHED, WEBHOOKS, exposed, fullname, release_of
+from generator.components.common import POOL, UNWATCHED, WEBHOOKS, exposed, fullname, monitored_from, release_of
 from generator.components.component import Component, Manifest, Namespace, Release, Secret, Turn
 from generator.components.issuers import ISSUER, signed
 from generator.components.kube_prometheus_stack import DEFINITION, EXPORTER, NAMESPACE, RELEASE, VERSIONS, named, told
@@ -147,9 +147,10 @@ def alertmanager(cluster: Cluster, settings: Prometheus) -> Manifest:
 
 def grafana(cluster: Cluster, settings: Prometheus) -> Manifest:
     """Return Grafana's settings. Dashboards and data sources come from ConfigMaps, so it needs no volume, and its
-    sidecars look nowhere else.
+    sidecars look nowhere else, nor into other namespaces, as the chart has them do for dashboards: a team would take
+    the place of ours by a file of the same name, and have the sidecar fetch any address.
     """
-    from_config_maps = {"resource": "configmap"}
+    from_config_maps = {"resource": "configmap", "searchNamespace": monitored_from(cluster)}
     made: Manifest = {
         "admin": {"existingSecret": "grafana-admin", "userKey": "username", "passwordKey": "password"},
         "defaultDashboardsTimezone": cluster.site.timezone,
