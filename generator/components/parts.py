@@ -130,8 +130,8 @@ TO_API_SERVER: Manifest = {
     "toEntities": ["kube-apiserver"],
     "toPorts": [{"ports": [{"port": str(API_PORT), "protocol": "TCP"}]}],
 }
-"""Lets out to the API server, for a rule of Cilium's, which has a name for it: by that alone the rest of its nodes would
-be reached as well."""
+"""Lets out to the API server, for a rule of Cilium's, which has a name for it: by that alone all else on its nodes
+would be reached as well."""
 
 
 def api_server(cluster: Cluster) -> list[Manifest]:

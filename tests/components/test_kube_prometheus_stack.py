@@ -72,7 +72,7 @@ def test_grafana_reads_no_secret_but_its_own(a30: Cluster) -> None:
     assert grafana["rbac"] == {"useExistingClusterRole": role["metadata"]["name"]}
     sidecars = [grafana["sidecar"][kind] for kind in ("dashboards", "datasources")]
     assert {one["resource"] for one in sidecars} == {"configmap"}
-    assert {one["searchNamespace"] for one in sidecars} == {"monitoring"}, "the chart's own is ALL: teams' ConfigMaps too"
+    assert {one["searchNamespace"] for one in sidecars} == {"monitoring"}, "the chart's own is ALL: teams' as well"
 
 
 def test_a_cluster_that_its_jobs_fill_is_no_alert(a30: Cluster) -> None:

@@ -111,5 +111,6 @@ def test_prometheus_reads_pods_of_teams_that_ask_for_it_and_no_others(serving: C
     assert monitor["spec"]["namespaceSelector"] == {"matchNames": [team.name for team in serving.teams]}
     assert monitor["spec"]["selector"] == {"matchLabels": SCRAPED}
     assert monitor["spec"]["sampleLimit"] > 0
+    assert monitor["spec"]["bodySizeLimit"] == "16MB", "all is held before values are counted"
     alone = structs.replace(serving, teams=())
     assert not [one for one in kube_prometheus_stack(alone).objects if one["kind"] == "PodMonitor"]

@@ -9,13 +9,13 @@ from msgspec import structs
 
 from generator.components.component import Component, Manifest
 from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
+from generator.components.parts import TO_API_SERVER
 from generator.components.rook_ceph import METRICS_PORT
 from generator.components.zabbix import DEFINITION as ZABBIX
 from generator.components.zabbix import zabbix
 from generator.components.zabbix.hosts import services
 from generator.components.zabbix.names import AGENTS, NAMESPACE
 from generator.components.zabbix.templates.kubernetes import LEFT_OUT, LONGEST_MACRO, without
-from generator.components.parts import TO_API_SERVER
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 

@@ -22,9 +22,7 @@ def read(manifest: Mapping[str, Any]) -> Policy:
         pods=" ".join(sorted({written(one.get("endpointSelector") or one.get("nodeSelector") or {}) for one in specs})),
         shuts=frozenset(way for way, key, _, spec in found if _shuts(spec, key)),
         allows=tuple(
-            _allowance(way, mapping(rule), ends)
-            for way, key, ends, spec in found
-            for rule in sequence(spec.get(key))
+            _allowance(way, mapping(rule), ends) for way, key, ends, spec in found for rule in sequence(spec.get(key))
         ),
         refuses=tuple(f"{way}: {written(rule)}" for way, rule in denied),
     )

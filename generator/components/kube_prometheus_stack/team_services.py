@@ -15,6 +15,10 @@ nothing of the pod is kept. Seven of the labels are Prometheus' own: it counts t
 `docs/user_guide/metrics.md`; failures by four reasons; core: `metric_model_reporter.cc`), and some 50 of eight GPUs and
 the machine: it may have 350 models, which leaves each 230 MB of a GPU with 80 GB, or 100 with summaries.
 """
+BODY = "16MB"
+"""How much a pod may say at once. Prometheus holds all of it before it counts values: a pod that says something without
+end would take its memory, and with it all alerts (3.3: `scrape/scrape.go`, `readResponse`). 5000 values of 3 kB fit.
+"""
 OF_THE_PLATFORM = (
     ".*:.*|up|ALERTS.*|"
     "(apiserver|argo|argocd|ceph|certmanager|container|DCGM|etcd|kube|kubelet|kueue|loki|minio|node|prometheus|scrape|"
@@ -35,6 +39,7 @@ def team_services(cluster: Cluster, namespace: str) -> Manifest:
         "spec": {
             "namespaceSelector": {"matchNames": [team.name for team in cluster.teams]},
             "selector": {"matchLabels": SCRAPED},
+            "bodySizeLimit": BODY,
             "sampleLimit": SAMPLES,
             "labelLimit": LABELS,
             "labelValueLengthLimit": LENGTH,
