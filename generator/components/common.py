@@ -19,6 +19,8 @@ DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 """The annotation of the storage class that claims get which name none."""
 API_PORT = 6443
 """Where the API server listens on each control-plane node."""
+TRACKING = "argocd.argoproj.io/tracking-id"
+"""An annotation by which Argo CD knows its objects. No file has it."""
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 # Argo CD goes on without waiting for an object with this annotation.
 IGNORE_HEALTH = "argocd.argoproj.io/ignore-healthcheck"

@@ -6,7 +6,7 @@ from generator.components.closed import Controller, closed
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
-from generator.components.jobs import Broken, JobKind, operator_leaves
+from generator.components.jobs import OPERATORS_OWN, Broken, JobKind, operator_leaves, plain
 from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import apart, injected_ca, resources, webhooks_anew
 from generator.model.cluster import Cluster
@@ -41,10 +41,16 @@ ANCESTOR = f"{GROUP}/trainjob-ancestor-step"
 NODE = "node"
 CLUSTER_RUNTIME = "ClusterTrainingRuntime"
 IMAGE = "name an image as spec.trainer.image: the cluster's runtimes have none"
+_PATCHED = "p.?trainingRuntimeSpec.?template.?spec.?replicatedJobs.orValue([])"
+_OURS = f"{plain('job.?template')} && {plain('job.?template.?spec.?template')}"
 DEMANDS = {
     f"object.spec.runtimeRef.?kind.orValue('{CLUSTER_RUNTIME}') != '{CLUSTER_RUNTIME}'"
     " || object.spec.?trainer.?image.hasValue()":
     IMAGE,
+    # Kueue writes its own into a patch as well, when it lets the job in.
+    "request.operation == 'UPDATE' && object.spec == oldObject.spec"
+    f" || object.spec.?runtimePatches.orValue([]).all(p, {_PATCHED}.all(job, {_OURS}))":
+    OPERATORS_OWN,
 }  # fmt: skip
 
 

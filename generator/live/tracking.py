@@ -1,9 +1,8 @@
 """The annotation by which Argo CD knows its objects. No file has it: what is applied under its name would lose it."""
 
+from generator.components.common import TRACKING
 from generator.components.component import Manifest
 from generator.model.fields import dig, mapping
-
-TRACKING = "argocd.argoproj.io/tracking-id"
 
 
 def tracked(manifest: Manifest, live: Manifest | None) -> Manifest:

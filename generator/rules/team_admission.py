@@ -24,8 +24,9 @@ from generator.rules.team_pods import of_teams
 @rule("GEN-QUEUE-014", "a team's pods name only what is a team's")
 def modest(built: Built) -> Iterator[Finding]:
     """In namespaces of teams the API server refuses what reaches past the team: classes of priority that stop others,
-    runtimes and devices that nobody counted, servers that a node would mount, nodes by name, and what is Kueue's to
-    write. Templates of operators' jobs are refused only when pods are made of them, when the job has its quota.
+    runtimes and devices that nobody counted, servers that a node would mount, nodes by name, hours to end in, and what
+    is Kueue's to write. Templates of operators' jobs are refused only when pods are made of them, when the job has its
+    quota.
 
     Wrong:
         priorityClassName: system-cluster-critical
@@ -48,6 +49,9 @@ def past_the_team(pod: Pod, classes: set[str] | None) -> Broken:
     for key, told in (("runtimeClassName", policy.NO_RUNTIME), ("nodeName", policy.NO_NODE)):
         if pod.spec.get(key):
             yield ("spec", key), told
+    grace = pod.spec.get("terminationGracePeriodSeconds")
+    if isinstance(grace, int) and grace > policy.GRACE:
+        yield ("spec", "terminationGracePeriodSeconds"), policy.NO_GRACE
     for index, volume in enumerate(sequence(pod.spec.get("volumes"))):
         kinds = mapping(volume).keys() - {"name"}
         if kinds and not kinds & {*policy.MOUNTED}:

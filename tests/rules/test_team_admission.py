@@ -23,6 +23,7 @@ def job(kind: str = "Job", version: str = "batch/v1", metadata: Any = None, **sp
         ({"priorityClassName": "system-cluster-critical"}, "system-cluster-critical", "begins with batch-"),
         ({"priorityClassName": "batch-nobodys"}, "batch-nobodys", "may not use"),
         ({"runtimeClassName": "nvidia"}, "nvidia", "leave runtimeClassName out"),
+        ({"terminationGracePeriodSeconds": 86400}, 86400, "say terminationGracePeriodSeconds: 900 or less"),
         ({"nodeName": "st-1"}, "st-1", "leave nodeName to the scheduler"),
         ({"volumes": [{"name": "x", "nfs": {"server": "a"}}]}, {"server": "a"}, "mount claims, not servers"),
         ({"metadata": {"annotations": {"cdi.k8s.io/gpu": "all"}}}, "all", "annotations of cdi.k8s.io"),
@@ -46,7 +47,10 @@ def test_what_reaches_past_the_team_is_told(version: str, kind: str, pod: Any, v
 def test_what_is_a_teams_is_fine() -> None:
     volumes = [{"name": "a", "emptyDir": {}}, {"name": "b", "persistentVolumeClaim": {"claimName": "b"}}]
     one = job(
-        priorityClassName="batch-normal", volumes=volumes, metadata={"labels": {"app": "x"}, "annotations": {"a": ""}}
+        priorityClassName="batch-normal",
+        terminationGracePeriodSeconds=900,
+        volumes=volumes,
+        metadata={"labels": {"app": "x"}, "annotations": {"a": ""}},
     )
     assert found(modest, one, cluster=ml50()) == []
 

@@ -15,11 +15,12 @@ from generator.components.tenants.beside import (
     bucket_claims,
     budgets,
     tokens,
+    tracking,
     volume_backups,
 )
 from generator.components.tenants.datasets import kept
 from generator.components.tenants.pipelines import WORKFLOWS, statuses, workflows
-from generator.components.tenants.pods import allowed, changes, gpu_variables, label, pods, templates
+from generator.components.tenants.pods import allowed, changes, ends, gpu_variables, label, pods, templates
 from generator.components.tenants.policy import BY_CONTROLLER, BY_PIPELINES, ENTERING, binding, policy, resources
 from generator.components.volcano import GANG, JOB_GROUPS
 
@@ -44,6 +45,7 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         priorities(jobs),
         pods(),
         changes(),
+        ends(),
         templates("gen-pod-templates", by_group(BUILT_IN), "template"),
         templates("gen-cron-job-templates", [CRON_JOBS], "jobTemplate.spec.template"),
         gangs("gen-gangs", "jobs", "", jobs),
@@ -61,6 +63,7 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         backup_secrets(),
         kept(),
         budgets(),
+        tracking(),
         workflows(),
         statuses(),
     )
@@ -243,13 +246,18 @@ def deletions(jobs: Jobs) -> Manifest:
 
 
 def orphan_marks(jobs: Jobs) -> Manifest:
-    """Refuse the finalizer that says the same before the job is deleted."""
+    """Refuse the finalizer that says the same before the job is deleted, and all others: Kueue looks no more at a job
+    that ends, so that one which stays would keep what it borrowed (v0.18.3: jobframework `loadJob`).
+    """
     return policy(
         "gen-no-orphan-marks",
         [resources(group, plural, "CREATE", "UPDATE") for group, plural in by_group(((JOB,), *jobs))],
         validations={
             f"{BY_CONTROLLER} || !('orphan' in object.metadata.?finalizers.orValue([]))": NO_ORPHANS,
+            f"{BY_CONTROLLER} || object.metadata.?finalizers.orValue([]).all(one, one in variables.before)":
+            "leave finalizers to controllers: a job that is deleted and stays keeps its quota, and nobody can stop it",
         },
+        variables={"before": "request.operation == 'CREATE' ? [] : oldObject.metadata.?finalizers.orValue([])"},
     )  # fmt: skip
 
 

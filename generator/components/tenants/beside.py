@@ -1,7 +1,9 @@
 """Rules on what stands beside a team's jobs: Services, Secrets, claims of buckets, backups, disruption budgets."""
 
+from generator.components.common import TRACKING
 from generator.components.component import Manifest
 from generator.components.rook_ceph import BUCKETS
+from generator.components.tenants.pods import annotation
 from generator.components.tenants.policy import BY_CONTROLLER, CONTROLLER, ENTERING, EVERYWHERE, policy, resources
 from generator.components.volsync.names import GROUP as VOLSYNC
 from generator.components.volsync.names import NAMESPACE as RESTORED_FROM
@@ -85,6 +87,22 @@ def backup_secrets() -> Manifest:
         conditions={
             "of-a-backup": "(request.operation == 'DELETE' ? oldObject : object).metadata.name"
             f".startsWith('{BACKUP_SECRETS}')",
+        },
+    )  # fmt: skip
+
+
+def tracking() -> Manifest:
+    """Leave it to Argo CD what is an object of its Applications. Of what else says so it takes an Application out of
+    sync, and where that wants its pruning confirmed, no sync goes on: nobody's rights would be taken back any more
+    (v3.5: `gitops-engine/pkg/sync/sync_context.go`).
+    """
+    said, before = annotation("object", TRACKING), annotation("oldObject", TRACKING)
+    return policy(
+        "gen-tracking",
+        [resources("*", ["*"], "CREATE", "UPDATE")],
+        validations={f"{CONTROLLER} || {EVERYWHERE}": f"leave the annotation {TRACKING} to Argo CD"},
+        conditions={
+            "tracked": f"{said} != '' && (request.operation == 'CREATE' || {said} != {before})",
         },
     )  # fmt: skip
 

@@ -90,5 +90,5 @@ def statuses() -> Manifest:
             "leave the status to the controller: submit the workflow again, and have its steps go on from what they"
             " kept",
         },
-        conditions={"entering": ENTERING, "by-people": _PEOPLE},
+        conditions={"by-people": _PEOPLE},
     )  # fmt: skip

@@ -35,6 +35,12 @@ NO_WORKLOAD = (
     f"leave the annotation {WORKLOAD} out of pods and templates: Kueue writes it, and by it a pod is stopped"
     " together with its job"
 )
+GRACE = 900
+"""The most seconds that a pod may take to end: half of what Kueue gives a job to start, if nobody says otherwise."""
+NO_GRACE = (
+    f"say terminationGracePeriodSeconds: {GRACE} or less: quotas are given out again when pods are told to end, and"
+    " until they do they keep what they have"
+)
 MOUNTED = (*RESTRICTED_VOLUMES, "hostPath")
 """Kinds of volumes that pods may have. Pod Security judges paths of the node: a privileged team may mount them."""
 ASKED = "c.?resources.?requests[?r].or(c.?resources.?limits[?r]).orValue('0')"
@@ -101,6 +107,21 @@ def changes() -> Manifest:
     )  # fmt: skip
 
 
+def ends() -> Manifest:
+    """Bound the time to end also where somebody says it who deletes a pod: it counts before what the pod says, and a
+    job has another pod at once. Where nobody does, the API server asks with the pod's own.
+    """
+    told = "request.options.?gracePeriodSeconds.orValue(0)"
+    return policy(
+        "gen-pod-ends",
+        [resources("", ["pods"], "DELETE")],
+        validations={
+            f"{told} <= {GRACE} || {told} <= oldObject.spec.?terminationGracePeriodSeconds.orValue(0)":
+            f"give a pod at most {GRACE} seconds to end: quotas count it no more, and until then it keeps what it has",
+        },
+    )  # fmt: skip
+
+
 def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> Manifest:
     """Demand the same of templates, at `path` below `spec`: a mistake is told when the job is made, not when it has
     waited its turn. What controllers do to a job that is there is theirs: Kueue starts those from before the rules.
@@ -138,6 +159,7 @@ def pod_rules() -> dict[str, str]:
         "give every container a limit for memory, and no smaller request: quotas count requests, and what is used"
         " beyond them is taken from other teams' pods on the node",
         f"variables.volumes.all(v, {taken})": NO_SERVERS,
+        f"variables.grace <= {GRACE}": NO_GRACE,
         "variables.runtime == ''": NO_RUNTIME,
         f"!variables.annotations.exists(key, {DEVICES})": NO_DEVICES,
         f"variables.controller || !variables.annotations.exists(key, key in {GROUPS})": NO_GROUPS,
@@ -154,6 +176,7 @@ def pod_variables(pod: str) -> dict[str, str]:
         "volumes": f"{spec}.?volumes.orValue([])",
         "scheduler": f"{spec}.?schedulerName.orValue('default-scheduler')",
         "priority": f"{spec}.?priorityClassName.orValue('')",
+        "grace": f"{spec}.?terminationGracePeriodSeconds.orValue(0)",
         "runtime": f"{spec}.?runtimeClassName.orValue('')",
         "class": label(pod, PRIORITY),
         "annotations": f"{pod}.{ANNOTATIONS}",

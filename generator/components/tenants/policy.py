@@ -33,8 +33,9 @@ BY_CONTROLLER = (
     " && !request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':')"
     f" && {EVERYWHERE})"
 )
-# Objects from before the rules may still be changed and deleted.
-ENTERING = "!has(object.metadata.deletionTimestamp)"
+# Objects from before the rules may still be changed and deleted. What one says that ends holds until it is gone, and
+# with a finalizer people could keep it for ever: until then nothing is changed but what is said about it.
+ENTERING = "!has(object.metadata.deletionTimestamp) || object.?spec != oldObject.?spec"
 
 
 def resources(group: str, kinds: list[str], *operations: str) -> Manifest:

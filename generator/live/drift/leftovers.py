@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec import Struct
 
 from generator.components import catalogue
+from generator.components.common import TRACKING
 from generator.components.component import Manifest
 from generator.live.drift.standing import Identity
-from generator.live.tracking import TRACKING
 from generator.model.cluster import Cluster
 from generator.model.compared import options
 from generator.model.fields import dig
