@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from generator.build.objects import Built, Object
-from generator.build.pods import Pod, pods, pods_of
+from generator.build.pods import Pod, containers, pods, pods_of
 from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OperatedKind
 from generator.components.parts import toleration
-from generator.model.fields import dig, existing, mapping, sequence, walk
+from generator.model.fields import dig, existing, mapping, sequence, spots, walk
 from generator.model.finding import Finding, Path, dotted
+from generator.model.opening import written
 from generator.model.rule import rule
 from generator.model.text import Taint
 from generator.rules.nodes import Worker, nodes_of
@@ -22,15 +23,18 @@ from generator.spec.near import near
 FOUND = tuple(prefix for one in CATALOGUE.values() for prefix in one.node_labels)
 """How labels begin that operators put on nodes, by what they find there."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+GROUPING = ("topologySpreadConstraints.*", f"affinity.podAffinity.{REQUIRED}.*")
+"""Where pods say by which label of nodes they are to be apart or together."""
 
 
 class Obstacle(NamedTuple):
-    """What keeps a pod off a node, and where the pod says it: a selector's rule, or something with a known fix."""
+    """What keeps a pod off a node, and where the pod says it: a selector's rule, a taint, or what has a known fix."""
 
     at: Path
     message: str
     fix: str = ""
     rule: Any = None
+    taint: Taint | None = None
 
 
 @rule("GEN-POD-010", "some node takes the pod")
@@ -48,10 +52,25 @@ def placed(built: Built) -> Iterator[Finding]:
     nodes = nodes_of(built)
     for pod in pods(built) if nodes else ():
         if all(obstacles(pod, node) for node in nodes):
-            nearest, node = min(((obstacles(pod, node), node) for node in nodes), key=lambda pair: distance(pair[0]))
+            wanted = [name for name in devices(pod) if any(node.has(name) != 0 for node in nodes)]
+            able = [node for node in nodes if all(node.has(name) != 0 for name in wanted)] or nodes
+            nearest, node = min(((obstacles(pod, node), node) for node in able), key=lambda pair: distance(pair[0]))
             told = " and ".join(one.message for one in nearest)
             message = f"no node takes its pods; pool {node.pool} comes nearest ({node.name}): {told}"
-            yield pod.finding(message, *nearest[0].at, fix=nearest[0].fix or values_of(nearest[0].rule, nodes))
+            yield pod.finding(message, *nearest[0].at, fix=without(nearest, nodes))
+
+
+def devices(pod: Pod) -> set[str]:
+    """Return the names of what a pod asks for that only some nodes have: GPUs and the like."""
+    limits = (mapping(dig(one, "resources", "limits")) for _, one in containers(pod))
+    return {str(name) for each in limits for name in each if "/" in str(name)}
+
+
+def without(found: list[Obstacle], nodes: tuple[Worker, ...]) -> str:
+    """Return what to write so that none of these is left, tolerations as one list."""
+    others = [one.fix or values_of(one.rule, nodes) for one in found if not one.taint]
+    taints = [one.taint for one in found if one.taint]
+    return "; ".join(dict.fromkeys([*others, *([tolerate(*taints)] if taints else [])]))
 
 
 def distance(obstacles: list[Obstacle]) -> tuple[int, int]:
@@ -161,10 +180,24 @@ def obstacles(pod: Pod, node: Worker) -> list[Obstacle]:
         wrong = name != node.name and AT_SUBMISSION not in str(name)
         return [Obstacle(("spec", "nodeName"), f"it names node {name}", "leave it out")] if wrong else []
     tainted = [
-        Obstacle(("spec", "tolerations"), f"the taint {taint} is not tolerated", tolerate(taint))
+        Obstacle(("spec", "tolerations"), f"the taint {taint} is not tolerated", taint=taint)
         for _, taint in untolerated(pod, node)
     ]
-    return unselected(pod, node) + tainted
+    return [*unselected(pod, node), *ungrouped(pod, node), *tainted]
+
+
+def ungrouped(pod: Pod, node: Worker) -> Iterator[Obstacle]:
+    """Yield the labels that a node lacks by which pods must be spread or kept together: it is in none of the groups."""
+    ways = [way for way in GROUPING if way.partition(".")[0] in pod.spec]
+    for at, one in (spot for way in ways for spot in spots(pod.spec, way)):
+        key = str(dig(one, "topologyKey") or "")
+        optional = at[0] != "affinity" and dig(one, "whenUnsatisfiable") != "DoNotSchedule"
+        exists = {"key": key, "operator": "Exists"}
+        if key and not optional and not holds(exists, node):
+            what = "together with others" if at[0] == "affinity" else "apart"
+            message = f"it has no label {key}, by which they are to be {what}"
+            fix = "leave it out, or topologyKey: kubernetes.io/hostname"
+            yield Obstacle(("spec", *at, "topologyKey"), message, fix, rule=exists)
 
 
 def unselected(pod: Pod, node: Worker) -> list[Obstacle]:
@@ -190,7 +223,7 @@ def rules(term: Any) -> list[Any]:
 
 def rule_text(rule: Any) -> str:
     """Return an expression as people write it."""
-    values = ", ".join(map(str, sequence(dig(rule, "values"))))
+    values = ", ".join(map(written, sequence(dig(rule, "values"))))
     operator = dig(rule, "operator")
     return f"{dig(rule, 'key')}={values}" if operator == "In" else f"{dig(rule, 'key')} {operator} {values}".rstrip()
 

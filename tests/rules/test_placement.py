@@ -8,7 +8,7 @@ from generator.build.pods import pods
 from generator.model.text import Taint
 from generator.rules import placement
 from generator.rules.nodes import workers
-from generator.rules.placement import blocking
+from generator.rules.placement import REQUIRED, blocking
 
 PLACED, DAEMONS, SELECTED = placement.placed, placement.daemons_reach, placement.selected
 POOL = "gen.internal/pool"
@@ -39,6 +39,11 @@ FITS: list[dict[str, Any]] = [
     {"affinity": affinity(rule("nobody", "DoesNotExist"))},
     {"nodeName": "cpu-01"},
     {"nodeSelector": {POOL: "given-at-submission"}},
+    {"topologySpreadConstraints": [{"topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}]},
+    {"topologySpreadConstraints": [{"topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}, None, {}]},
+    {"topologySpreadConstraints": [{"topologyKey": "nvidia.com/gpu.clique", "whenUnsatisfiable": "DoNotSchedule"}]},
+    {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}},
+    {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}},
 ]
 
 
@@ -223,3 +228,27 @@ def test_obstacles_are_told_for_each_node() -> None:
     nodes = {node.name: placement.obstacles(pod, node) for node in workers(ml50())}
     assert nodes["cpu-01"] == []
     assert len(nodes["gpu-01"]) == 3
+
+
+GROUPED: list[dict[str, Any]] = [
+    {"topologySpreadConstraints": [{"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]},
+    {"affinity": {"podAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}},
+]
+
+
+@pytest.mark.parametrize("spec", GROUPED)
+def test_pods_are_not_kept_apart_or_together_by_a_label_that_no_node_has(spec: dict[str, Any]) -> None:
+    (problem,) = found(PLACED, workload(**spec), cluster=ml50())
+    assert "it has no label zone, by which they are to be" in problem.message
+    assert reached(problem) == "zone"
+    assert problem.fix == "leave it out, or topologyKey: kubernetes.io/hostname"
+
+
+def test_nodes_without_the_gpus_that_a_pod_asks_for_come_nowhere_near() -> None:
+    """The fix leaves nothing of what keeps it off."""
+    asking = [container(resources={"limits": {"nvidia.com/gpu": 8, "example.org/none": 1}})]
+    one = workload(containers=asking, nodeSelector={"accelerator": "h100"}, tolerations=[GPU_TAINT])
+    (problem,) = found(PLACED, one, cluster=ml50())
+    assert "pool gpu-training comes nearest" in problem.message
+    lists = "tolerations: [{key: gen.internal/training, operator: Exists, effect: NoSchedule}]"
+    assert problem.fix == f"leave it out: no node has a label accelerator; {lists}"
