@@ -166,4 +166,4 @@ def _is(value: dict[str, object], wanted: ObjectRef) -> bool:
     metadata = value.get("metadata")
     found = metadata if isinstance(metadata, dict) else {}
     named = (found.get("name") or found.get("generateName")) == wanted.name
-    return named and (found.get("namespace") or "") in ("", wanted.namespace)
+    return named and str(found.get("namespace") or "") in ("", wanted.namespace)

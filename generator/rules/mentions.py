@@ -119,7 +119,9 @@ def listed(names: Names, manifest: Manifest, own: str) -> Iterator[ReferenceAt]:
 
 def placed(one: Object) -> Iterator[ReferenceAt]:
     """Yield the namespace of an object, and what its labels name."""
-    yield ("metadata", "namespace"), Reference("Namespace", "", one.namespace)
+    said = one.manifest["metadata"].get("namespace")
+    # What is no text no Namespace can be called: its schema tells that.
+    yield ("metadata", "namespace"), Reference("Namespace", "", said if isinstance(said, str) else "")
     labels = one.labels
     for kind, label, *lives in LABELS:
         if label in labels:

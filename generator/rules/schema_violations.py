@@ -1,6 +1,7 @@
 """What a JSON Schema has against a value, in plain words."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,6 +10,8 @@ from generator.model.finding import Path, dotted
 from generator.spec.near import instead
 
 _LONG = 160
+_UNQUOTED = {"boolean": re.compile("true|false"), "integer": re.compile("-?[0-9]+")}
+"""What texts look like that would be of a type without their quotes."""
 
 
 class SchemaViolation(NamedTuple):
@@ -119,8 +122,22 @@ def _of_error(error: Any) -> Iterator[SchemaViolation]:
             if key not in error.instance:
                 yield SchemaViolation(at, f"{dotted((*at, key))} is missing", f"add `{key}`", missing=True)
     else:
-        fix = "remove it, or give it a value" if error.instance is None else ""
-        yield SchemaViolation(at, f"{dotted(at)}: {_words(error)}", fix)
+        yield SchemaViolation(at, f"{dotted(at)}: {_words(error)}", _instead(error))
+
+
+def _instead(error: Any) -> str:
+    """Say what to write in place of a value, where the type that is wanted tells it."""
+    value, wanted = error.instance, error.validator_value
+    if value is None:
+        return "remove it, or give it a value"
+    if error.validator != "type":
+        return ""
+    types = [wanted] if isinstance(wanted, str) else wanted
+    if "string" in types and not isinstance(value, dict | list):
+        return "put it in quotes"
+    unquoted = (_UNQUOTED[one] for one in types if one in _UNQUOTED)
+    found = isinstance(value, str) and any(form.fullmatch(value) for form in unquoted)
+    return "leave the quotes out" if found else ""
 
 
 def _unknown(at: Path, key: str, known: Iterable[str]) -> SchemaViolation:

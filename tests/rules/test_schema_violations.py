@@ -56,7 +56,25 @@ def test_a_field_that_is_missing_is_told_once(value: Any, missing: list[str]) ->
     ],
 )
 def test_values_are_written_as_in_the_file(change: dict[str, Any], message: str) -> None:
-    assert told({"a": "", "b": "x", "c": {}, **change}) == [(message, "")]
+    assert [said for said, _ in told({"a": "", "b": "x", "c": {}, **change})] == [message]
+
+
+@pytest.mark.parametrize(
+    ("types", "value", "fix"),
+    [
+        ("string", 3, "put it in quotes"),
+        (["string", "null"], True, "put it in quotes"),
+        ("boolean", "false", "leave the quotes out"),
+        ("integer", "-8", "leave the quotes out"),
+        (["integer", "null"], "8", "leave the quotes out"),
+        ("integer", "${N}", ""),
+        ("boolean", "yes", ""),
+        ("string", {"x": True}, ""),
+        ("object", 3, ""),
+    ],
+)
+def test_quotes_that_lack_or_are_too_many_are_the_fix(types: Any, value: Any, fix: str) -> None:
+    assert [said for _, said in told({"x": value}, {"properties": {"x": {"type": types}}})] == [fix]
 
 
 def test_null_is_to_be_removed() -> None:
@@ -73,7 +91,8 @@ def test_null_is_to_be_removed() -> None:
     ],
 )
 def test_a_value_of_another_type_is_told_once(schema: Any, value: Any, messages: list[str]) -> None:
-    assert told({"x": value}, {"properties": {"x": schema}}) == [(f"x: {message}", "") for message in messages]
+    found = told({"x": value}, {"properties": {"x": schema}})
+    assert [said for said, _ in found] == [f"x: {message}" for message in messages]
 
 
 def test_what_is_no_schema_is_told_as_one() -> None:
