@@ -13,7 +13,10 @@ from generator.rules.mentions import Mention, Reference, mentions
 from generator.rules.providers import Provider, Providers, UnseenObjects, api_of, waves
 from generator.spec.near import instead
 
-CHOSEN = {"IngressClass", "LocalQueue", "PriorityClass", "RuntimeClass", "StorageClass", "VolumeSnapshotClass"}
+CHOSEN = {
+    "ClusterTrainingRuntime", "IngressClass", "LocalQueue", "PriorityClass", "RuntimeClass", "StorageClass",
+    "VolumeSnapshotClass",
+}  # fmt: skip
 """Kinds of which people choose one that is there; of others, as Secrets, another one is no answer."""
 FEW = 6
 """Names that are listed for them."""

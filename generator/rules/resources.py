@@ -191,7 +191,9 @@ def unknown(built: Built) -> Iterator[Finding]:
     for pod, one, _ in unoffered(built):
         if not one.resource.startswith(COMPONENT_RESOURCES):
             message = f"{one.container}: nothing that is known here offers {one.resource}"
-            yield pod.finding(message, *one.at, "limits", one.resource)
+            yield pod.finding(
+                message, *one.at, "limits", one.resource, fix="leave it out if nothing of yours offers it"
+            )
 
 
 def unoffered(built: Built) -> Iterator[tuple[Pod, ResourceRequest, tuple[Worker, ...]]]:

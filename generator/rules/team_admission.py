@@ -111,7 +111,7 @@ def of_an_open_class(built: Built) -> Iterator[Finding]:
                 message = f"team {one.namespace} may not use the class {named}: the API server refuses it"
                 yield one.finding(message, *at, fix=fix)
             elif not named and by_operator(one):
-                message = f"names no class of priority, and a {one.kind} without one is refused"
+                message = "names no class of priority, and without one the API server refuses it"
                 yield one.finding(message, *existing(one.manifest, at), fix=fix)
 
 
