@@ -44,8 +44,10 @@ def within_reach(built: Built) -> Iterator[Finding]:
             continue
         wanted = copies(pod.maker, built)
         asked = {name: milli // 1000 for name, milli in total(pod).items() if name.startswith(VENDOR)}
-        pools = sorted({node.pool for node in nodes_of(built) if not obstacles(pod, node)})
+        open_to = [node for node in nodes_of(built) if not obstacles(pod, node)]
         for name, each in asked.items():
+            # Where no node that has it takes the pod, that is what is wrong, and what GEN-POD-010 to 023 say.
+            pools = sorted({node.pool for node in open_to if node.has(name) != 0})
             there = _reach(built.cluster, pod.namespace, pools, name) if pools and each else None
             if there is not None and wanted > there // each:
                 yield _too_many(pod, built, f"{wanted} replicas ask for {wanted * each} {name}", there, there // each)

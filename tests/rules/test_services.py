@@ -72,6 +72,13 @@ def test_what_an_autoscaler_may_make_of_it_counts() -> None:
     assert seen(REACH, built(service(30), scaler(24), cluster=CLUSTER)) == []
 
 
+def test_who_tolerates_no_node_with_gpus_needs_no_quota() -> None:
+    """What keeps the pods off is told, and not that the team had no GPUs."""
+    one = service(2, GPU)
+    one["spec"]["template"]["spec"]["tolerations"] = []
+    assert found(REACH, one, cluster=CLUSTER) == []
+
+
 def test_others_are_not_judged() -> None:
     job = service(99)
     job |= {"kind": "Job", "apiVersion": "batch/v1"}
