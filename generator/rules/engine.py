@@ -31,11 +31,12 @@ from generator.rules import (
     team_routes,
     team_workflows,
     train_jobs,
+    unknown_kinds,
 )
 
 MODULES = (
-    schemas, names, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
-    team_pods, team_admission, launchers, job_operators, train_jobs, autoscaling, claims,
+    schemas, unknown_kinds, names, references, selectors, argo_cd, security, placement, resources, budgets, images,
+    secrets, queues, team_pods, team_admission, launchers, job_operators, train_jobs, autoscaling, claims,
     services, team_routes, team_workflows, node_ports,
 )  # fmt: skip
 
@@ -67,7 +68,7 @@ def unjudged(built: Built) -> Iterator[str]:
     if habits := references.habits(built):
         counted = plural(habits, "subject or Service", "subjects and Services")
         yield f"{counted} that vendored objects name and nothing makes"
-    yield from schemas.unproven(built)
+    yield from unknown_kinds.unproven(built)
     if patching := argo_cd.unproven(built):
         yield f"{plural(patching, 'patch', 'patches')} of {where}"
     if built.cluster is None:

@@ -1,7 +1,6 @@
 """Rules about what the API server's schemas say: kinds, versions, fields, namespaces."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
@@ -12,20 +11,13 @@ import msgspec
 from generator.build.cache import remembered
 from generator.build.kinds import CRD, Kinds, served_by
 from generator.build.objects import Built, Object
-from generator.components import CATALOGUE
 from generator.components.component import Manifest
-from generator.components.secret_store import GROUP as STORE_GROUP
 from generator.model.fields import dig, mapping, sequence
-from generator.model.finding import Finding, Severity
-from generator.model.plural import plural
+from generator.model.finding import Finding
 from generator.model.rule import rule
-from generator.rules.job_operators import not_run
 from generator.rules.schema_violations import Judge, Types
 from generator.rules.structural import closed
 from generator.rules.values import with_values
-
-_MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis if api.by_operator}
-"""Components whose operators make CRDs when they start, by API group."""
 
 _METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 """Kubernetes' type of `metadata`."""
@@ -102,54 +94,6 @@ def served_by_definition(built: Built) -> Iterator[Finding]:
         if (one.group, one.kind) in known.custom and found and one.version not in found:
             message = f"the CRD of {one.kind} serves no version {one.version.rpartition('/')[2]}"
             yield one.finding(message, "apiVersion", fix=f"write it in {', '.join(found)}")
-
-
-@rule("GEN-API-004", "the kind is known", severity=Severity.WARNING)
-def known_kinds(built: Built) -> Iterator[Finding]:
-    """Without its CRD nothing can be said about an object: neither its fields nor its namespace are judged, and a
-    kind that no CRD brings is refused. CRDs come with `gen vendor`; those that operators install when they start can
-    be given with `--schemas`. Told once for each kind; those of Cilium's operator, and of the one that reads the site's
-    store of secrets, are only counted as not judged.
-
-    Wrong:
-        (a CephCluster, and nowhere the CRD of Rook)
-    Right:
-        (after `gen vendor`, or with --schemas and a folder that holds the CRD)
-    """
-    told: dict[tuple[str, str], list[Object]] = {}
-    for one in _unknown(built)[0]:
-        told.setdefault((one.group, one.kind), []).append(one)
-    for (group, kind), found in told.items():
-        objects = "one object" if len(found) == 1 else f"{len(found)} objects"
-        where = "here: not vendored" if built.unvendored else "among what is applied"
-        message = f"no CRD of {kind}.{group} {where}; the fields of {objects} are not judged"
-        fix = "give its CRD with --schemas DIR" + (", or run `gen vendor`" if built.unvendored else "")
-        cause = f"CRDs of {built.name} that are not vendored" if built.unvendored else ""
-        yield found[0].finding(message, "apiVersion", fix=fix, cause=cause)
-
-
-def unproven(built: Built) -> Iterator[str]:
-    """Say of what kinds the fields are not judged because an operator brings their CRDs."""
-    for group, count in sorted(Counter(one.group for one in _unknown(built)[1]).items()):
-        fields = f"the fields of {plural(count, 'object')} of {group}"
-        yield f"{fields}, whose CRDs {_later(built)[group]}; --schemas DIR judges them"
-
-
-def _unknown(built: Built) -> tuple[list[Object], list[Object]]:
-    """Return the objects whose CRDs are not here, those apart whose CRDs are in nothing that gen installs."""
-    known, later = Kinds.of(built), _later(built)
-    # Of kinds that nobody runs here GEN-JOB-004 says it: no CRD of theirs is missing.
-    foreign = [one for one in built.objects if known.foreign(one) and not not_run(one, built)]
-    return [one for one in foreign if one.group not in later], [one for one in foreign if one.group in later]
-
-
-def _later(built: Built) -> dict[str, str]:
-    """Return the API groups whose CRDs are in no chart here, and where they come from."""
-    there = {*built.unseen, *(one.component for one in built.objects)}
-    found = {group: f"{maker} makes when it starts" for group, maker in _MAKERS.items() if maker in there}
-    if built.cluster and built.cluster.site.secrets:
-        found[STORE_GROUP] = "come with the site's own operator"
-    return found
 
 
 @rule("GEN-API-005", "what lives in a namespace names it")
@@ -229,10 +173,10 @@ def judge_of(known: Kinds, version: str, kind: str) -> Judge | None:
     group, _, name = version.rpartition("/")
     definition = served_by(known.custom.get((group, kind))).get(name)
     schema = closed(mapping(dig(definition, "schema", "openAPIV3Schema")))
-    if not schema:
-        return None
     # Some CRDs leave out what every object has. A status that is a subresource is dropped before anything judges it.
     every = {"apiVersion": {}, "kind": {}, "metadata": types_of(schemas).reference(_METADATA)}
+    if not schema:
+        return validator({"properties": every}, schemas)
     every |= {"status": {}} if dig(definition, "subresources", "status") is not None else {}
     return validator({**schema, "properties": mapping(schema.get("properties")) | every}, schemas)
 

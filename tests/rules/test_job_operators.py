@@ -6,7 +6,7 @@ from msgspec import structs
 
 from generator.build.kinds import CRD
 from generator.rules.job_operators import operated
-from generator.rules.schemas import known_kinds
+from generator.rules.unknown_kinds import known_kinds
 
 
 def job(kind: str, version: str = "kubeflow.org/v1") -> Any:
