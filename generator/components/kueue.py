@@ -54,6 +54,8 @@ QUEUE = f"{PREFIX}queue-name"
 """The label of a job; its value is the LocalQueue that it starts through."""
 PRIORITY = f"{PREFIX}priority-class"
 """The label of a job; its value is the class that orders it in its queue and in preemption."""
+LEVELS = tuple(f"{PREFIX}podset-{way}-topology" for way in ("required", "preferred", "slice-required"))
+"""Annotations of pods; the value of each is a level of a Topology: the label of nodes that have it in common."""
 QUOTAS: Names = (
     ("Cohort", "spec.cohort"),
     ("Cohort", "spec.cohortName"),

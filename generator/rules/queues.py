@@ -6,10 +6,10 @@ from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components import JOBS
-from generator.components.kueue import QUEUE, TEAM
+from generator.components.kueue import LEVELS, QUEUE, TEAM
 from generator.components.tenants.admission import BUILT_IN
 from generator.components.volcano import JOB_GROUPS, SCHEDULER
-from generator.model.fields import dig, existing, mapping
+from generator.model.fields import dig, existing, mapping, spots
 from generator.model.finding import Finding, Path, Severity
 from generator.model.gpus import VENDOR
 from generator.model.rule import rule
@@ -79,7 +79,8 @@ def counted(built: Built) -> Iterator[Finding]:
     spaces = teams(built)
     for pod in gpu_pods(built):
         if pod.namespace not in spaces:
-            yield pod.finding(f"asks for GPUs in {pod.namespace}, which is no team's namespace: no quota counts them")
+            message = f"asks for GPUs in {pod.namespace}, which is no team's namespace: no quota counts them"
+            yield pod.finding(message, fix=f"let it run in a team's: {', '.join(sorted(spaces))}")
 
 
 @rule("GEN-QUEUE-004", "no Volcano jobs in a team's namespace")
@@ -101,6 +102,27 @@ def no_volcano_jobs(built: Built) -> Iterator[Finding]:
         if one.group in JOB_GROUPS and one.namespace in spaces:
             message = "Kueue cannot hold Volcano's own jobs back"
             yield one.finding(message, "kind", fix="make a batch/v1 Job, a JobSet or a TrainJob")
+
+
+@rule("GEN-QUEUE-019", "a job stays within a level of a topology that there is")
+def within_a_level(built: Built) -> Iterator[Finding]:
+    """Kueue keeps the pods of a job together by the levels of its Topologies: the labels of nodes that these name. A
+    job that asks for another level waits for ever in its queue, whether it demands or only prefers it.
+
+    Wrong:
+        annotations: {kueue.x-k8s.io/podset-required-topology: cloud.google.com/gce-topology-block}
+    Right:
+        annotations: {kueue.x-k8s.io/podset-required-topology: kubernetes.io/hostname}
+    """
+    spaces = teams(built) if built.cluster else set()
+    levels = {str(level) for one in built.of("Topology") for _, level in spots(one.manifest, "spec.levels.*.nodeLabel")}
+    fix = f"{' or '.join(sorted(levels))}, or leave it out" if levels else "leave it out: the cluster has no Topology"
+    for pod in pods(built):
+        for key in LEVELS if pod.namespace in spaces else ():
+            wanted = mapping(pod.metadata.get("annotations")).get(key)
+            if isinstance(wanted, str) and AT_SUBMISSION not in wanted and wanted not in levels:
+                message = f"no Topology has a level {wanted}: Kueue never lets it in"
+                yield pod.finding(message, "metadata", "annotations", key, fix=fix)
 
 
 def teams(built: Built) -> set[str]:

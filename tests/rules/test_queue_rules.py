@@ -107,3 +107,24 @@ def test_volcano_jobs_of_a_team_are_found() -> None:
     assert found(NO_VOLCANO, job([container()]), cluster=ml50()) == []
     one["metadata"]["namespace"] = "tools"
     assert found(NO_VOLCANO, one, cluster=ml50()) == []
+
+
+LEVEL = "kueue.x-k8s.io/podset-required-topology"
+
+
+def test_a_level_is_one_of_a_topology() -> None:
+    def job(level: Any, namespace: str = "vision") -> Any:
+        one = workload("Job", namespace=namespace)
+        one["spec"]["template"]["metadata"]["annotations"] = {LEVEL: level}
+        return {**one, "apiVersion": "batch/v1"}
+
+    levels = [{"nodeLabel": "rack"}, {"nodeLabel": "kubernetes.io/hostname"}]
+    topology = manifest("Topology", "kueue.x-k8s.io/v1beta1", spec={"levels": levels})
+    rule = queues.within_a_level
+    assert found(rule, topology, job("rack"), job("zone", namespace="tools"), cluster=ml50()) == []
+    (problem,) = found(rule, topology, job("zone"), cluster=ml50())
+    assert reached(problem) == "zone"
+    assert problem.fix == "kubernetes.io/hostname or rack, or leave it out"
+    assert found(rule, job({"x": 1}), cluster=ml50()) == []
+    (problem,) = found(rule, job("rack"), cluster=ml50())
+    assert problem.fix == "leave it out: the cluster has no Topology"
