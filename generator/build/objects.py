@@ -138,9 +138,9 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     are in `remote` as well, only what the user's own kustomizations want from the network; an empty name in `remote`
     stands for a folder of no component. `notes` say in words what else could not be read or judged. `definitions` are
     CRDs that are at hand and not applied here, `patches` are those that name a target. `digests` are those of images
-    that `gen.lock` has.
-    `elsewhere` is what `remote` is about. `findings` are about files and folders that should have been judged and could
-    not be; `broken` are their Applications.
+    that `gen.lock` has. `elsewhere` is what `remote` is about. `into` is the namespace that somebody named for what is
+    brought. `findings` are about files and folders that should have been judged and could not be; `broken` are their
+    Applications.
     """
 
     name: str
@@ -155,6 +155,7 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     findings: tuple[Finding, ...] = ()
     broken: tuple[str, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
+    into: str = ""
 
     @property
     def unvendored(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from generator.rules import (
     services,
     team_admission,
     team_pods,
+    team_rights,
     team_routes,
     team_workflows,
     train_jobs,
@@ -37,7 +38,7 @@ from generator.rules import (
 MODULES = (
     schemas, unknown_kinds, names, references, selectors, argo_cd, security, placement, resources, budgets, images,
     secrets, queues, team_pods, team_admission, launchers, job_operators, train_jobs, autoscaling, claims,
-    services, team_routes, team_workflows, node_ports,
+    services, team_rights, team_routes, team_workflows, node_ports,
 )  # fmt: skip
 
 RULES: dict[str, Rule[Built]] = rules(MODULES)

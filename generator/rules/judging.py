@@ -161,7 +161,8 @@ def brought(path: Path, namespace: str = "") -> Built:
     """
     folder = read_manifests(path)
     known = Kinds.of(folder)
-    return structs.replace(folder, objects=tuple(_with_namespace(one, namespace, known) for one in folder.objects))
+    objects = tuple(_with_namespace(one, namespace, known) for one in folder.objects)
+    return structs.replace(folder, objects=objects, into=namespace)
 
 
 def _with_namespace(one: Object, namespace: str, known: Kinds) -> Object:
@@ -184,11 +185,23 @@ def _together(folder: Built, around: Built | None) -> Built:
     if not around:
         return folder
     there = {one.identity for one in around.objects} - {None}
+    unplaced = {(one.group, one.kind) for one in around.objects if not one.namespace}
+    found = [_taken_out(one, folder.into) if (one.group, one.kind) in unplaced else one for one in folder.objects]
     # Whatever its file is an alternative to, what the cluster has as well is there twice.
-    own = [structs.replace(one, variant="") if one.identity in there else one for one in folder.objects]
+    own = [structs.replace(one, variant="") if one.identity in there else one for one in found]
     objects = (*around.objects, *own)
     notes = (*folder.notes, *around.notes)
-    return structs.replace(around, objects=objects, notes=notes, remote=(*around.remote, *folder.remote))
+    remote = (*around.remote, *folder.remote)
+    return structs.replace(around, objects=objects, notes=notes, remote=remote, into=folder.into)
+
+
+def _taken_out(one: Object, namespace: str) -> Object:
+    """Return an object without the namespace into which it was put: the cluster has others of its kind, in none."""
+    metadata = one.manifest["metadata"]
+    if one.namespace != namespace:
+        return one
+    bare = {key: value for key, value in metadata.items() if key != "namespace"}
+    return structs.replace(one, manifest={**one.manifest, "metadata": bare})
 
 
 def _findings(built: Built, judges: Judges) -> tuple[list[Finding], tuple[str, ...]]:
