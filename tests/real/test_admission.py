@@ -933,6 +933,18 @@ def test_what_is_told_of_what_teams_bring_is_refused(team: "ApiServer", name: st
     assert (status, BROUGHT[name] in message) == (422, True), message
 
 
+@pytest.mark.parametrize(
+    "name", ["default-namespace", "namespace-of-its-own", "queues-of-its-own", "rights-of-its-own", "volume-of-its-own"]
+)
+def test_what_people_are_told_not_to_make_is_forbidden(team: "ApiServer", name: str) -> None:
+    manifest = brought(name)
+    for key in ("namespace",) if manifest["kind"] in {"Namespace", "PersistentVolume", "ResourceFlavor"} else ():
+        del manifest["metadata"][key]
+    manifest["metadata"] |= {"namespace": "default"} if name == "default-namespace" else {}
+    status, message = team.create(manifest, by=ALICE)
+    assert (status, "forbidden" in message) == (403, True), message
+
+
 @pytest.mark.parametrize("name", ["right/job", "right/service", "right/claim"])
 def test_what_is_told_to_be_right_is_taken(team: "ApiServer", name: str) -> None:
     assert team.create(brought(name), by=ALICE) == (201, "")
