@@ -34,13 +34,14 @@ def is_manifest(value: Any) -> TypeGuard[Manifest]:
 
 
 def is_meant_as_manifest(value: Any) -> bool:
-    """Tell whether somebody meant this as an object, though it has no usable name: Kubernetes serves its kind, or it
-    says a name that is none. Reviews and the like need none.
+    """Tell whether somebody meant this as an object, though it has no usable name: Kubernetes serves its kind, it says
+    a name that is none, or it has other metadata and a `spec`. Reviews and the like need none.
     """
     if not isinstance(value, dict) or not (isinstance(value.get("kind"), str) and "apiVersion" in value):
         return False
     metadata, kind = value.get("metadata"), value["kind"]
     if kind.endswith(("Review", "List")) or "kustomize" in str(value["apiVersion"]):
         return False
-    unnamed = "metadata" in value and (not isinstance(metadata, dict) or "name" in metadata)
+    described = isinstance(metadata, dict) and ("name" in metadata or bool(metadata and "spec" in value))
+    unnamed = "metadata" in value and (not isinstance(metadata, dict) or described)
     return unnamed or kind in kinds(LAST).get(str(value["apiVersion"]), {})

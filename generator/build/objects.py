@@ -11,6 +11,7 @@ from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.fields import mapping
 from generator.model.finding import Finding, ObjectRef, full_name
+from generator.model.opening import written
 
 ROOT = "root"
 """The Application that holds the others; its objects are the Applications and projects."""
@@ -54,7 +55,7 @@ class Object(Struct, frozen=True):
     @property
     def namespace(self) -> str:
         """Its namespace, empty where it has none."""
-        return str(self.manifest["metadata"].get("namespace") or "")
+        return written(self.manifest["metadata"].get("namespace") or "")
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
 from generator.model.fields import dig, existing, mapping, sequence, walk
 from generator.model.finding import Finding, Path
+from generator.model.opening import written
 
 TEMPLATES: dict[str, Path] = {
     "Pod": (),
@@ -120,6 +121,12 @@ def whole_templates(manifest: Manifest) -> Iterator[Path]:
         found = sequence(dig(part, "spec", "containers"))
         if found and all(dig(each, "name") and dig(each, "image") for each in found):
             yield at
+
+
+def called(container: Manifest) -> str:
+    """Return how messages name a container."""
+    name = container.get("name")
+    return "a container without a name" if name is None else f"container {written(name)}"
 
 
 def containers(pod: Pod, *keys: str) -> Iterator[tuple[Path, Manifest]]:

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from generator.model.fields import items_of
 from generator.model.finding import Finding, ObjectRef, Position
 from generator.model.finding import Path as Steps
+from generator.model.opening import written
 from generator.model.secret_texts import hidden, passwords
 from generator.repository.cluster_files import Loaded
 from generator.spec.document import Document
@@ -166,4 +167,4 @@ def _is(value: dict[str, object], wanted: ObjectRef) -> bool:
     metadata = value.get("metadata")
     found = metadata if isinstance(metadata, dict) else {}
     named = (found.get("name") or found.get("generateName")) == wanted.name
-    return named and str(found.get("namespace") or "") in ("", wanted.namespace)
+    return named and written(found.get("namespace") or "") in ("", wanted.namespace)

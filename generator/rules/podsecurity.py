@@ -6,11 +6,12 @@ Facts: k8s.io/pod-security-admission 0.35.3, package policy; a test holds each c
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from generator.build.pods import Pod, containers
+from generator.build.pods import Pod, called, containers
 from generator.components.common import RESTRICTED_VOLUMES
 from generator.components.component import Manifest
 from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Path
+from generator.model.opening import written
 
 NEWEST = 35
 """The minor whose rules are known; newer ones are judged by them."""
@@ -59,11 +60,7 @@ def contexts(pod: Pod) -> Iterator[tuple[Path, str, Manifest]]:
     """Yield the security context of the pod and of each container, with whose it is."""
     yield ("spec", "securityContext"), "the pod", mapping(pod.spec.get("securityContext"))
     for at, one in every(pod):
-        yield (*at, "securityContext"), named(one), mapping(one.get("securityContext"))
-
-
-def named(container: Manifest) -> str:
-    return f"container {container.get('name')}"
+        yield (*at, "securityContext"), called(one), mapping(one.get("securityContext"))
 
 
 def relaxed(pod: Pod, minor: int) -> bool:
@@ -92,7 +89,7 @@ def privileged(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, one in every(pod):
         if dig(one, "securityContext", "privileged") is True:
             there = (*at, "securityContext", "privileged")
-            yield Violation(there, f"{named(one)} is privileged", "remove privileged")
+            yield Violation(there, f"{called(one)} is privileged", "remove privileged")
 
 
 def added(one: Manifest) -> Iterator[tuple[Path, str]]:
@@ -104,13 +101,13 @@ def capabilities(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, one in every(pod):
         for way, name in added(one):
             if name not in CAPABILITIES:
-                yield Violation((*at, *way), f"{named(one)} adds the capability {name}", f"remove {name}")
+                yield Violation((*at, *way), f"{called(one)} adds the capability {name}", f"remove {name}")
 
 
 def host_paths(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, volume in spots(pod.spec, "volumes.*"):
         if dig(volume, "hostPath") is not None:
-            told = f"volume {dig(volume, 'name')} is the node's {dig(volume, 'hostPath', 'path')}"
+            told = f"volume {dig(volume, 'name')} is the node's {written(dig(volume, 'hostPath', 'path'))}"
             yield Violation(("spec", *at, "hostPath"), told, "use an emptyDir or a claim")
 
 
@@ -118,7 +115,7 @@ def host_ports(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, one in every(pod):
         for way, port in spots(one, "ports.*.hostPort"):
             if port:
-                told = f"{named(one)} takes port {port} of the node"
+                told = f"{called(one)} takes port {port} of the node"
                 yield Violation((*at, *way), told, "remove hostPort; use a Service")
 
 
@@ -129,7 +126,7 @@ def hosts_of_probes(pod: Pod, minor: int) -> Iterator[Violation]:
         for way in (*ways, *hooks):
             for handler in ("httpGet", "tcpSocket"):
                 if host := dig(one, *way, handler, "host"):
-                    told = f"{way[-1]} of {named(one)} asks host {host}"
+                    told = f"{way[-1]} of {called(one)} asks host {host}"
                     yield Violation((*at, *way, handler, "host"), told, "remove host: the kubelet asks the pod itself")
 
 
@@ -175,7 +172,7 @@ def unmasked(pod: Pod) -> Iterator[Violation]:
     for at, one in every(pod):
         if dig(one, "securityContext", "procMount") not in (None, "Default"):
             there = (*at, "securityContext", "procMount")
-            yield Violation(there, f"{named(one)} sees all of /proc", "remove procMount")
+            yield Violation(there, f"{called(one)} sees all of /proc", "remove procMount")
 
 
 def seccomp_off(pod: Pod, _minor: int) -> Iterator[Violation]:
@@ -204,17 +201,17 @@ def escalation(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, one in () if windows(pod) else every(pod):
         if dig(one, "securityContext", "allowPrivilegeEscalation") is not False:
             there = (*at, "securityContext", "allowPrivilegeEscalation")
-            yield Violation(there, f"{named(one)} may gain privileges", "allowPrivilegeEscalation: false")
+            yield Violation(there, f"{called(one)} may gain privileges", "allowPrivilegeEscalation: false")
 
 
 def drops(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, one in () if windows(pod) else every(pod):
         if "ALL" not in sequence(dig(one, "securityContext", "capabilities", "drop")):
             there = (*at, "securityContext", "capabilities", "drop")
-            yield Violation(there, f"{named(one)} keeps capabilities", "capabilities: {drop: [ALL]}")
+            yield Violation(there, f"{called(one)} keeps capabilities", "capabilities: {drop: [ALL]}")
         for way, name in added(one):
             if name in CAPABILITIES - {"NET_BIND_SERVICE"}:
-                yield Violation((*at, *way), f"{named(one)} adds the capability {name}", f"remove {name}")
+                yield Violation((*at, *way), f"{called(one)} adds the capability {name}", f"remove {name}")
 
 
 def non_root(pod: Pod, minor: int) -> Iterator[Violation]:
@@ -243,7 +240,7 @@ def seccomp_on(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, one in every(pod):
         if not isinstance(dig(one, "securityContext", "seccompProfile"), dict):
             there = (*at, "securityContext", "seccompProfile")
-            yield Violation(there, f"{named(one)} has no seccomp profile", "seccompProfile: {type: RuntimeDefault}")
+            yield Violation(there, f"{called(one)} has no seccomp profile", "seccompProfile: {type: RuntimeDefault}")
 
 
 BASELINE: tuple[Control, ...] = (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from generator.build.objects import Built
-from generator.build.pods import Pod, containers, pods
+from generator.build.pods import Pod, called, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
 from generator.model.fields import amount, dig, mapping
 from generator.model.finding import Finding, Path, Severity
@@ -153,7 +153,7 @@ def named(built: Built) -> Iterator[Finding]:
             for part in ("requests", "limits"):
                 for name in map(str, mapping(dig(container, "resources", part))):
                     if name not in OWN and plain(name) and AT_SUBMISSION not in name:
-                        message = f"container {container.get('name')}: there is no resource {name}"
+                        message = f"{called(container)}: there is no resource {name}"
                         fix = f"write {GPU}" if "gpu" in name.lower() else f"Kubernetes' own are {', '.join(OWN)}"
                         yield pod.finding(message, *at, "resources", part, name, fix=fix)
 
@@ -214,8 +214,7 @@ def resource_requests(pod: Pod) -> Iterator[ResourceRequest]:
         for resource in {str(key): None for key in (*requests, *limits)}:
             request, limit = amount(requests.get(resource)), amount(limits.get(resource))
             if request is not None or limit is not None:
-                name = f"container {container.get('name')}"
-                yield ResourceRequest((*at, "resources"), name, resource, request, limit)
+                yield ResourceRequest((*at, "resources"), called(container), resource, request, limit)
 
 
 def total(pod: Pod) -> dict[str, int]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.objects import Built
-from generator.build.pods import GROUPS, Pod, containers, pods
+from generator.build.pods import GROUPS, Pod, called, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components.jobs import together
 from generator.components.volcano import GANG, SCHEDULER
@@ -86,7 +86,7 @@ def counted(built: Built) -> Iterator[Finding]:
         for at, container in containers(pod):
             message, fix = lacking(mapping(container.get("resources")))
             if message:
-                yield pod.finding(f"container {container.get('name')}: {message}", *at, "resources", fix=fix)
+                yield pod.finding(f"{called(container)}: {message}", *at, "resources", fix=fix)
 
 
 def lacking(resources: dict[str, Any]) -> tuple[str, str]:

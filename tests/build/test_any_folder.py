@@ -84,6 +84,11 @@ def test_what_is_no_object_is_told_and_not_fatal(tmp_path: Path, content: str, n
         (b"apiVersion: v1\nkind: Service\nmetadata: [1]\n", 2, "a Service without a usable name"),
         (b"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: ''}\n", 2, "a Widget without a usable name"),
         (b"apiVersion: apps/v1\nkind: Deployment\n", 2, "a Deployment without a usable name"),
+        (
+            b"apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {labels: {a: b}}\nspec: {}\n",
+            2,
+            "a Workflow without",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_a_fault_at_its_line(tmp_path: Path, content: bytes, line: int, message: str) -> None:
