@@ -5,7 +5,18 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from acceptanceoutputs import ALONE, FAILED_PAIR, GOOD_FIO, GOOD_OBJECTS, GOOD_TORCH, NO_DIRECT, judging, nccl, pair
+from acceptanceoutputs import (
+    ALONE,
+    FAILED_PAIR,
+    GOOD_FIO,
+    GOOD_OBJECTS,
+    GOOD_TORCH,
+    NO_DIRECT,
+    USING,
+    judging,
+    nccl,
+    pair,
+)
 
 HCAS = ["mlx5_0", "mlx5_1"]
 POOL = {
@@ -62,6 +73,26 @@ def test_what_is_wrong_fails_whatever_the_speed(step: Any, said: str, told: str)
     assert any(told in one for one in wrong), wrong
 
 
+JOINED = "[0]={[0] mlx5_0:1/IB, [1] mlx5_1:1/IB}"
+
+
+@pytest.mark.parametrize(
+    ("way", "using"),
+    [
+        pytest.param("IBext_v8/0/GDRDMA", JOINED, id="NCCL 2.21 and the plugin of HPC-X"),
+        pytest.param("IB/2/GDRDMA", USING, id="NCCL 2.23 and newer"),
+    ],
+)
+def test_ports_of_a_card_that_are_joined_are_all_used(step: Any, way: str, using: str) -> None:
+    assert judged(step, "nccl", nccl(ways=(way,)).replace(USING, using))[1] == []
+
+
+def test_a_joined_card_beside_which_another_is_not_used_is_told(step: Any) -> None:
+    said = nccl(ways=("IB/0/GDRDMA",)).replace(USING, f"{JOINED} [1]={{[2] mlx5_2:1/IB, [3] mlx5_3:1/IB}}")
+    _, wrong = judged(step, "nccl", said, hcas=[*HCAS, "mlx5_2", "mlx5_3"])
+    assert wrong == ["not used: mlx5_2, mlx5_3"]
+
+
 def torch(step: Any, said: str, **pool: Any) -> tuple[Any, list[str]]:
     """Judge what the pods of an all-reduce by PyTorch say: all in the log of the first, NCCL's in those of all."""
     return judged(step, "nccl", said, "NCCL version 2.28.7+cuda13.0\n", **{"gpus": 1, "infiniband": False, **pool})
@@ -93,11 +124,9 @@ def test_an_all_reduce_by_pytorch_is_judged_alike(step: Any) -> None:
     ]
 
 
-def test_ways_of_plugins_and_merged_links_are_infiniband(step: Any) -> None:
+def test_ways_of_plugins_are_infiniband(step: Any) -> None:
     plugin = nccl(ways=("NCCL RDMA Plugin v10/0/GDRDMA", "NCCL RDMA Plugin v10/1/GDRDMA/Shared"))
     assert judged(step, "nccl", plugin)[1] == []
-    more = "w:1:1 [0] NCCL INFO NET/IB : Made virtual device [2] name=mlx5_0+mlx5_1 speed=800000 ndevs=2"
-    assert judged(step, "nccl", nccl(ways=("IB/2/GDRDMA",), more=more))[1] == []
 
 
 def test_on_one_node_no_way_is_looked_for(step: Any) -> None:
