@@ -45,7 +45,7 @@ def test_torchrun_meets_at_the_first_pod_which_alone_keeps_the_meeting(tmp_path:
         "--rdzv_id=bert",
         "--rdzv_backend=c10d",
         "--rdzv_endpoint=bert-0.bert:29400",
-        f"--rdzv_conf=is_host={host},join_timeout=1800",
+        f"--rdzv_conf=is_host={host},join_timeout=1800,read_timeout=1800",
         "train.py",
         "two words",
     ]
