@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from reference import load
 
+from generator.components.static import FOLDER
 from generator.workloads import KINDS, workload
 from generator.workloads.pods import PROGRAMS
 from generator.workloads.wanted import Wanted
@@ -65,6 +66,22 @@ def test_jax_is_told_where_the_first_process_is(tmp_path: Path) -> None:
     words, variables = started("jax", tmp_path, 1)
     told = [variables[name] for name in ("COORDINATOR_ADDRESS", "NUM_PROCESSES", "PROCESS_ID")]
     assert (words, told) == (["python3", "train.py", "two words"], ["bert-0.bert:29400", "2", "1"])
+
+
+@pytest.mark.parametrize(
+    ("lacks", "told"),
+    [("ssh", "no ssh"), ("mpirun", "no mpirun"), ("id -un", "no user with the number 1000")],
+)
+def test_a_launcher_says_at_once_what_its_image_lacks(tmp_path: Path, lacks: str, told: str) -> None:
+    names = "case $1 in -u) echo 1000 ;; *) exit 1 ;; esac" if lacks == "id -un" else "echo job"
+    for name, does in {"ssh": "exit 0", "mpirun": "exit 0", "id": names}.items():
+        if name != lacks:
+            (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+            (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        ["/bin/sh", FOLDER / "mpi/launch.sh"], env={"PATH": str(tmp_path)}, check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, told in done.stderr) == (127, True), done
 
 
 @pytest.mark.parametrize("kind", [name for name, one in KINDS.items() if not (one.serves or one.stepwise)])
