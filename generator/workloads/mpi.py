@@ -19,8 +19,10 @@ def mpi(place: Place, wanted: Wanted) -> list[Manifest]:
 
 def job(place: Place, wanted: Wanted) -> Manifest:
     """Return the MPIJob. The operator makes the gang of launcher and workers (facts: scheduling 1.8); a launcher that
-    fails is started again, and goes on from the last checkpoint. No worker is left when it ends, also none that failed,
-    where it would keep its disk: the operator deletes no MPIJob, and by a TTL the launcher alone.
+    fails is started again, and goes on from the last checkpoint. A worker that uses too much memory ends with all of
+    its processes, sshd as well, and is started again in its pod: the operator makes none anew that has failed, and each
+    launcher would wait for it in vain (v0.8.2: `mpi_job_controller.go`). No worker is left when the job ends, also none
+    that failed, where it would keep its disk: the operator deletes no MPIJob, and by a TTL the launcher alone.
     """
     said = environment(place) | {"NAME": wanted.name, "SSH": KEYS}
     launcher = helper(
@@ -50,7 +52,7 @@ def job(place: Place, wanted: Wanted) -> Manifest:
             },
             "mpiReplicaSpecs": {
                 "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": {"spec": launcher}},
-                "Worker": {"replicas": place.pods, "restartPolicy": "Never", "template": {"spec": worker}},
+                "Worker": {"replicas": place.pods, "restartPolicy": "OnFailure", "template": {"spec": worker}},
             },
         },
     }

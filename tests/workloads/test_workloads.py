@@ -292,6 +292,12 @@ def test_an_mpi_job_has_a_slot_for_each_gpu_and_its_launcher_none(ml50: Cluster)
     assert "launcherCreationPolicy" not in spec
 
 
+def test_an_mpi_worker_whose_processes_all_ended_is_there_for_the_next_launcher(ml50: Cluster) -> None:
+    """The operator makes a worker anew that is gone, and none that has failed."""
+    spec = operated(ml50, "mpi")["spec"]
+    assert [spec["mpiReplicaSpecs"][name]["restartPolicy"] for name in ("Launcher", "Worker")] == ["Never", "OnFailure"]
+
+
 @pytest.mark.parametrize("kind", ["ray", "mpi"])
 def test_what_starts_others_takes_no_gpu_node_where_there_is_another(ml50: Cluster, bench: Cluster, kind: str) -> None:
     def helper(cluster: Cluster, team: str) -> Object:
