@@ -380,7 +380,8 @@ def test_torchrun_meets_at_the_first_pod_as_soon_as_it_has_a_name(pod: Pod) -> N
     done = pod.run("torch.sh", "torch_reduce.py", **TOLD, PATIENCE="20", PORT="29500")
     assert done.stdout.split() == [
         "--nnodes=2", "--nproc_per_node=8", "--node_rank=1", "--max_restarts=0",
-        "--master_addr=run-nccl-0.run-nccl", "--master_port=29500", f"{pod.folder}/torch_reduce.py",
+        "--master_addr=run-nccl-0.run-nccl", "--master_port=29500", "--rdzv_conf=timeout=20",
+        f"{pod.folder}/torch_reduce.py",
     ]  # fmt: skip
     assert (pod.folder / "asked").read_text().split() == ["run-nccl-0.run-nccl"] * 2
     pod.has("python3", "exit 1")

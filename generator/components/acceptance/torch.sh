@@ -18,7 +18,7 @@ until python3 -c 'import socket, sys; socket.getaddrinfo(sys.argv[1], None)' "$m
 done
 
 torchrun --nnodes="$PODS" --nproc_per_node="$GPUS" --node_rank="$JOB_COMPLETION_INDEX" --max_restarts=0 \
-  --master_addr="$meet" --master_port="$PORT" "${0%/*}/$1" || {
+  --master_addr="$meet" --master_port="$PORT" --rdzv_conf="timeout=$PATIENCE" "${0%/*}/$1" || {
   code=$?
   [ -s "$SAID" ] || echo "a process was killed or ended without a word, torchrun with $code: see what stands above" >"$SAID"
   cat "$SAID"
