@@ -7,10 +7,9 @@ from generator.components.component import Manifest
 from generator.components.job_pods import SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
 from generator.components.tenants.pods import PIPELINE
 from generator.errors import UsageError
-from generator.model.capacity import flavor_capacity
 from generator.model.quantity import Quantity
 from generator.workloads.ended import kept_seconds
-from generator.workloads.place import GIB, OnCpus, Place, cpu_place
+from generator.workloads.place import GIB, Place, beside
 from generator.workloads.pods import PROGRAM, environment, labels, limits, program, program_mount, program_volume
 from generator.workloads.storage import claim, kept, scratch_size, volumes
 from generator.workloads.wanted import Wanted
@@ -148,13 +147,10 @@ def on_cpus(place: Place) -> Step:
     """Return the place of a step without GPUs: on nodes without them if the team has a quota there, where Kueue adds
     the tolerations.
     """
-    team, cluster = place.team, place.cluster
-    if not any(pool in cluster.pools and not flavor_capacity(cluster, pool).devices for pool in team.quotas):
-        most = (min(CPUS * 1000, place.milli_cpu - BESIDE_CPU), min(MEMORY, place.memory - BESIDE_MEMORY))
-        return Step(on_pool(cluster, place.pool), _bounds(*most))
-    room = Quantity.of(MEMORY + BESIDE_MEMORY, binary=True)
-    found = cpu_place(cluster, OnCpus(team=team.name, cpus=CPUS + 1, memory=room, priority=place.priority))
-    return Step({"nodeSelector": {POOL: found.pool}}, _bounds(CPUS * 1000, MEMORY))
+    if pool := beside(place, CPUS + 1, MEMORY + BESIDE_MEMORY):
+        return Step({"nodeSelector": {POOL: pool}}, _bounds(CPUS * 1000, MEMORY))
+    most = (min(CPUS * 1000, place.milli_cpu - BESIDE_CPU), min(MEMORY, place.memory - BESIDE_MEMORY))
+    return Step(on_pool(place.cluster, place.pool), _bounds(*most))
 
 
 def _bounds(milli_cpu: int, memory: int) -> dict[str, str]:

@@ -110,7 +110,7 @@ def cpu_place(cluster: Cluster, wanted: OnCpus) -> Place:
     UsageError where it could never start.
     """
     team, pool_name = _team(cluster, wanted.team), wanted.pool
-    pools = [name for name in team.quotas if name in cluster.pools and not _offered(cluster, name)]
+    pools = _without_gpus(cluster, team)
     if pool_name not in (None, *pools):
         raise UsageError(f"team {team.name} has no quota on pool {pool_name} without GPUs; {_or_none(pools)}")
     if not pools:
@@ -132,6 +132,20 @@ def cpu_place(cluster: Cluster, wanted: OnCpus) -> Place:
         owned=0,
         copies=wanted.copies,
     )
+
+
+def beside(place: Place, cpus: int, memory: int) -> str | None:
+    """Return the pool without GPUs on which a job has a pod beside those with GPUs, None where its team has a quota on
+    none. Raises UsageError where it could never start.
+    """
+    if not _without_gpus(place.cluster, place.team):
+        return None
+    room = Quantity.of(memory, binary=True)
+    return cpu_place(place.cluster, OnCpus(team=place.team.name, cpus=cpus, memory=room, priority=place.priority)).pool
+
+
+def _without_gpus(cluster: Cluster, team: Team) -> list[str]:
+    return [name for name in team.quotas if name in cluster.pools and not _offered(cluster, name)]
 
 
 def _fits_one(cluster: Cluster, team: Team, pool: str, wanted: OnCpus) -> None:

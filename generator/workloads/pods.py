@@ -7,14 +7,14 @@ from generator.components.component import Manifest
 from generator.components.job_pods import HOME, SECURITY, SHM_MOUNT, on_pool, placement, shared_memory, variables
 from generator.components.kueue import PRIORITY, QUEUE
 from generator.components.rdma import nccl
-from generator.model.capacity import flavor_capacity
 from generator.model.quantity import Quantity
-from generator.workloads.place import Place
+from generator.workloads.place import GIB, Place, beside
 from generator.workloads.storage import checkpoint_folder, volumes
 from generator.workloads.wanted import Wanted
 
 PROGRAMS = Path(__file__).parent / "programs"
 PROGRAM = "/program"
+HELPER_MEMORY = 2 * GIB
 
 
 def labels(place: Place) -> dict[str, str]:
@@ -47,20 +47,18 @@ def pod(place: Place, wanted: Wanted, **container: object) -> Manifest:
 
 def helper(place: Place, wanted: Wanted, **container: object) -> Manifest:
     """Return the spec of a pod without GPUs, which only starts others: on the team's nodes without GPUs if it has a
-    quota there, where Kueue adds the tolerations.
+    quota there, where Kueue adds the tolerations. Raises UsageError where it could never start there.
     """
     main = {
         "name": "main",
         "image": wanted.image,
         "env": variables(environment(place)),
-        "resources": {"limits": {"cpu": "1", "memory": "2Gi"}},
+        "resources": {"limits": {"cpu": "1", "memory": str(Quantity.of(HELPER_MEMORY, binary=True))}},
         "securityContext": SECURITY,
         "volumeMounts": [program_mount()],
     }
-    where = on_pool(place.cluster, place.pool)
-    for pool in place.team.quotas:
-        if not flavor_capacity(place.cluster, pool).devices:
-            where = {"nodeSelector": {POOL: pool}}
+    pool = beside(place, 1, HELPER_MEMORY)
+    where = {"nodeSelector": {POOL: pool}} if pool else on_pool(place.cluster, place.pool)
     return {**placement(place.priority), **where, "containers": [main | container], "volumes": [program_volume(wanted)]}
 
 

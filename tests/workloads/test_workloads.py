@@ -312,6 +312,22 @@ def test_what_starts_others_takes_no_gpu_node_where_there_is_another(ml50: Clust
     assert [one["key"] for one in nowhere_else["tolerations"]] == [GPU]
 
 
+@pytest.mark.parametrize("kind", ["ray", "mpi"])
+def test_what_starts_others_is_where_the_team_has_the_most_and_refused_where_it_fits_nowhere(
+    ml50: Cluster, kind: str
+) -> None:
+    team = ml50.teams[0]
+    little = structs.replace(team.quotas["cpu"], cpus=1, memory=Quantity.parse("1Gi"), borrow=0)
+
+    def asked(quotas: Object) -> Object:
+        first = structs.replace(team, quotas=team.quotas | quotas)
+        return operated(structs.replace(ml50, teams=(first, *ml50.teams[1:])), kind, gpus=8)
+
+    assert "gen.internal/pool': 'nas'" not in str(asked({"nas": little}))
+    with pytest.raises(UsageError, match="a pod of team vision can never have 2 GiB of memory on pool cpu: 1 at most"):
+        asked({"cpu": little})
+
+
 def test_without_the_operator_it_says_what_would_bring_it(ml50: Cluster) -> None:
     absent = [structs.replace(one, wanted=lambda _: False) for one in OPERATORS]
     wanted = Wanted(name="bert", team="vision", gpus=8, image="x")
