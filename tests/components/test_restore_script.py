@@ -360,11 +360,16 @@ def test_a_switch_that_is_none_is_refused_before_anything_is_copied(site: Site) 
 
 
 @pytest.mark.parametrize("figure", ["SAMPLE", "ROOM", "FREE"])
-@pytest.mark.parametrize("given", ["all", "32 GB", "08", "a[0]", "-1"])
+@pytest.mark.parametrize("given", ["all", "32 GB", "0x8", "a[0]", "-1"])
 def test_what_is_no_number_is_refused_before_anything_is_copied(site: Site, figure: str, given: str) -> None:
     code, said = site.phase("precheck", **{figure: given})
     assert code == 2, said
     assert f"{figure.lower()} is a whole number, not {given}" in said
+
+
+def test_a_number_that_begins_with_zeros_is_what_it_says(site: Site) -> None:
+    """As for steps in Python. Arithmetic of bash takes it for octal, and ends at an 8."""
+    assert site.phase("precheck", SAMPLE="032", ROOM="0" * 9 + "9" * 12, FREE="08" + "0" * 12)[0] == 0
 
 
 def saying(site: Site, doing: str, said: str) -> None:

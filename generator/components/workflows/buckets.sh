@@ -15,8 +15,11 @@ mkdir -p "$WORK"
 # What is no number, as of somebody's own run, ends the first step: later ones would stumble over it after hours of
 # copying, and be tried again for it. Some may be left out.
 for figure in SAMPLE SAMPLE_BYTES SHRINK_PERCENT ROOM FREE LOCK_DAYS; do
-  given=${!figure-0}
-  [[ $given =~ ^(0|[1-9][0-9]{0,17})$ || $figure$given =~ ^(ROOM|FREE|LOCK_DAYS)$ ]] && continue
+  [[ -v $figure ]] || continue
+  given=${!figure}
+  # 064 is 64, as for steps in Python; arithmetic takes it for octal.
+  [[ $given =~ ^0*([0-9]{1,18})$ ]] && printf -v "$figure" %s "${BASH_REMATCH[1]}" && continue
+  [[ $figure$given =~ ^(ROOM|FREE|LOCK_DAYS)$ ]] && continue
   figure=${figure,,}
   verdict "${figure//_/-} is a whole number, not $given"
 done
