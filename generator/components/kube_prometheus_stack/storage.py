@@ -79,10 +79,11 @@ def minio(cluster: Cluster, namespace: str) -> Manifest | None:
 
 
 def _away() -> Iterator[Rule]:
+    """Yield the rules on what is away. A server has the time of a node's restart: that wakes nobody."""
     drives = "{{ $value }} of MinIO's drives are offline: see docs/operations.md, Replacing a disk"
     nodes = "{{ $value }} of MinIO's servers are offline: see their pods and nodes"
     yield alert("MinIODrivesOffline", "warning", drives, "max(minio_cluster_drive_offline_total) > 0", "5m")
-    yield alert("MinIOServersOffline", "critical", nodes, "max(minio_cluster_nodes_offline_total) > 0", "5m")
+    yield alert("MinIOServersOffline", "critical", nodes, "max(minio_cluster_nodes_offline_total) > 0", "15m")
 
 
 def _quorum() -> Iterator[Rule]:

@@ -183,7 +183,7 @@ def minio_health() -> list[Manifest]:
     """Return drives, nodes and quorum: an erasure set without write quorum takes no data."""
     silent = trigger("No data from MinIO for 10 minutes", "nodata(/@/minio.drives.online,10m)=1", "HIGH")
     drives = trigger("Drives are offline", "min(/@/minio.drives.offline,5m)>0", "AVERAGE")
-    nodes = trigger("Nodes are offline", "min(/@/minio.nodes.offline,5m)>0", "HIGH")
+    nodes = trigger("Nodes are offline", "min(/@/minio.nodes.offline,15m)>0", "HIGH")
     erasure = "cluster_health_erasure_set"
     return [
         of_minio("minio.health", "Health", "cluster_health_status"),
