@@ -203,8 +203,9 @@ class Component(Struct, frozen=True, kw_only=True):
     first; names that the cluster does not have are an error of ours, so compute them. `storage_classes` are those of
     its volumes, None for the default one: what makes them comes first as well. `reach` lists other namespaces and
     `kinds` cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts will write on this cluster: of those that
-    its definition states. The values of the cluster file go to the first release. `folder` is one of the repository,
-    with a kustomization, that people wrote.
+    its definition states. The values of the cluster file go to the first release. `manifest_secrets` decides for
+    Secrets of its namespace in its manifests, as a release does for a chart's. `folder` is one of the repository, with
+    a kustomization, that people wrote.
     """
 
     name: str
@@ -216,6 +217,7 @@ class Component(Struct, frozen=True, kw_only=True):
     objects: tuple[Manifest, ...] = ()
     releases: tuple[Release, ...] = ()
     manifests: tuple[str, ...] = ()
+    manifest_secrets: dict[str, Literal["drop", "placeholder"]] = {}
     patches: tuple[Patch, ...] = ()
     operations: tuple[Operation, ...] = ()
     needs: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """Components of the user's own: the cluster file says of them what a module says of gen's."""
 
 from functools import partial
+from typing import Literal
 
 from generator.components.component import Chart, Component, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition
@@ -41,6 +42,7 @@ def _made(_cluster: Cluster, name: str, extra: Extra) -> Component:
         namespaces=(Namespace(extra.namespace, None if extra.namespace in OF_KUBERNETES else extra.security),),
         releases=(_release(name, extra),) if chart else (),
         manifests=extra.manifests,
+        manifest_secrets=_decided(extra) if extra.manifests else {},
         folder=extra.folder,
         needs=extra.needs,
         reach=extra.reach,
@@ -50,19 +52,15 @@ def _made(_cluster: Cluster, name: str, extra: Extra) -> Component:
 
 
 def _release(name: str, extra: Extra) -> Release:
-    """Return the chart's release; the values of the cluster file come to it as to any other. A Secret that is declared
-    is not taken from the chart.
-    """
+    """Return the chart's release; the values of the cluster file come to it as to any other."""
     assert extra.chart
     chart = Chart(name=extra.chart.name, repository=extra.chart.repository, version=extra.chart.version)
-    filled = {one.name for one in extra.secrets if one.source == "in-cluster"}
-    return Release(
-        chart,
-        name,
-        extra.namespace,
-        {},
-        secrets={one.name: "placeholder" if one.name in filled else "drop" for one in extra.secrets},
-    )
+    return Release(chart, name, extra.namespace, {}, secrets={**_decided(extra)})
+
+
+def _decided(extra: Extra) -> dict[str, Literal["drop", "placeholder"]]:
+    """Take no Secret that is declared from where it comes; where something in the cluster fills it, only its place."""
+    return {one.name: "placeholder" if one.source == "in-cluster" else "drop" for one in extra.secrets}
 
 
 def _secret(name: str, namespace: str, declared: ExtraSecret) -> Secret:

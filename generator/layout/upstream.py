@@ -5,6 +5,7 @@ Whether the folder is still true is a comparison of bytes, so that rendering sta
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -26,7 +27,7 @@ class Inputs(Struct, frozen=True, kw_only=True, rename="camel"):
     """All that decides what charts and manifests become, but for their own bytes, which `gen.lock` holds.
 
     `apis` are API versions beyond Kubernetes' own that templates may ask for; `namespace` is where objects of
-    manifests go that name none.
+    manifests go that name none, and `secrets` what becomes of its Secrets in them.
     """
 
     helm: str
@@ -35,6 +36,7 @@ class Inputs(Struct, frozen=True, kw_only=True, rename="camel"):
     namespace: str
     releases: tuple[Release, ...] = ()
     manifests: tuple[str, ...] = ()
+    secrets: dict[str, Literal["drop", "placeholder"]] | UnsetType = UNSET
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -96,6 +98,7 @@ def inputs(cluster: Cluster, component: Component) -> Inputs:
         namespace=home(component) or "default",
         releases=component.releases,
         manifests=component.manifests,
+        secrets=component.manifest_secrets or UNSET,
     )
 
 

@@ -59,7 +59,8 @@ class _Piece(Struct, frozen=True):
     def unique(self) -> bytes:
         """What decides the result."""
         source, inputs = self.source, self.inputs
-        what = (source.release, source.given, inputs.kubernetes, inputs.apis) if source.release else ()
+        of_manifest = (inputs.namespace, inputs.secrets or {})
+        what = (source.release, source.given, inputs.kubernetes, inputs.apis) if source.release else of_manifest
         return msgspec.json.encode((self.source.unique, what))
 
 
@@ -139,7 +140,7 @@ def _inflated(piece: _Piece, tell: Tell) -> tuple[Part, float]:
 def _part(piece: _Piece, fetched: Fetched) -> Part:
     if piece.source.release:
         return of_chart(fetched.path, piece.source.release, piece.inputs, piece.source.given)
-    return of_manifest(fetched.path, piece.source.name)
+    return of_manifest(fetched.path, piece.source.name, piece.inputs)
 
 
 def _made(task: Task, pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[Part, float]]) -> Inflated:

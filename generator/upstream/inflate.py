@@ -1,5 +1,6 @@
 """Charts and manifests to objects, by the pinned Helm, twice: a chart that comes out differently is refused."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import structs
@@ -60,14 +61,16 @@ def _template(chart: Path, release: Release, inputs: Inputs, origin: str) -> str
             raise RefusedError(f"{origin}: `{what}` failed: {said}", fix) from None
 
 
-def of_manifest(file: Path, url: str) -> Part:
+def of_manifest(file: Path, url: str, inputs: Inputs) -> Part:
     """Return the objects of an upstream manifest. Raises RefusedError."""
-    return _split(file.read_bytes().decode(errors="replace"), f"manifest {url}", None)
+    decided = inputs.secrets or {}
+    secrets = decided | {f"{inputs.namespace}/{name}": decision for name, decision in decided.items()}
+    return _split(file.read_bytes().decode(errors="replace"), f"manifest {url}", None, secrets)
 
 
-def _split(text: str, origin: str, release: Release | None) -> Part:
+def _split(text: str, origin: str, release: Release | None, secrets: Mapping[str, str] | None = None) -> Part:
     try:
-        return split(documents(text), origin, release)
+        return split(documents(text), origin, release, secrets)
     except UnreadableError as error:
         raise RefusedError(f"{origin}: cannot be read as YAML: {error}", "report it to its publisher") from None
 

@@ -49,15 +49,21 @@ class Part(Struct, frozen=True):
     idle: tuple[tuple[str, ...], ...] = ()
 
 
-def split(documents: Iterable[SourcedDocument], origin: str, release: Release | None = None) -> Part:
+def split(
+    documents: Iterable[SourcedDocument],
+    origin: str,
+    release: Release | None = None,
+    secrets: Mapping[str, str] | None = None,
+) -> Part:
     """Return the objects of a chart's documents, or of an upstream manifest's, which has no `release`: there, a Secret
-    without data is kept as it is, and any other is wrong. So is a source without any object: it did not come whole.
+    without data is kept as it is, and `secrets` decides for others by name, with the namespace that they have. A source
+    without any object is wrong: it did not come whole.
     """
     values = [(value, document.source) for document in documents for value in _opened(document.value)]
     if not values:
         fix = "look at what is served there, and at the component's values; then run again"
         return Part(findings=(Finding(message=f"{origin}: there is no object in it", fix=fix),))
-    work = _Work(origin, release)
+    work = _Work(origin, release, secrets or {})
     for value, source in values:
         work.take(value, source)
     return work.part()
@@ -96,11 +102,11 @@ def _without_nulls(value: Any) -> Any:
 class _Work:
     """One chart or manifest under way."""
 
-    def __init__(self, origin: str, release: Release | None) -> None:
+    def __init__(self, origin: str, release: Release | None, secrets: Mapping[str, str]) -> None:
         self._origin = origin
         self._release = release
         self._hooks: Mapping[str, str] = release.hooks if release else {}
-        self._secrets: Mapping[str, str] = release.secrets if release else {}
+        self._secrets: Mapping[str, str] = release.secrets if release else secrets
         self._met: set[tuple[str, str]] = set()
         self._items: list[Item] = []
         self._definitions: list[Item] = []
@@ -112,7 +118,8 @@ class _Work:
         notes = [
             f"{self._origin} has no {what} {name}: its decision is not needed any more"
             for what, name in decided
-            if (what, name) not in self._met
+            # What is declared may be in another of a component's manifests, or in none.
+            if self._release and (what, name) not in self._met
         ]
         kept = selected_labels(one.manifest for one in self._items)
         items, definitions = (
@@ -157,9 +164,9 @@ class _Work:
         if decision is None:
             what = f"{called(manifest)} is a hook ({hook}), and nothing says what becomes of it"
             fix = (
-                f"say in the cluster file `hooks: {{{name}: drop}}` below the component in `components` (never "
-                "applied), `plain` (an object like any other) or `keep` (Argo CD runs it at every sync); or turn it "
-                "off with values"
+                f"say in the cluster file `hooks: {{{name}: drop}}` below the component in `components` or `extras` "
+                "(never applied), `plain` (an object like any other) or `keep` (Argo CD runs it at every sync); or "
+                "turn it off with values"
             )
             self._findings.append(Finding(message=item.told(what), fix=fix))
         if decision == "plain":
@@ -170,21 +177,26 @@ class _Work:
         manifest = item.manifest
         name = manifest["metadata"]["name"]
         self._met.add(("Secret", name))
-        empty = not manifest.get("data") and not manifest.get("stringData")
-        decision = self._secrets.get(name) or ("placeholder" if empty and not self._release else None)
+        keys = [*mapping(manifest.get("data")), *mapping(manifest.get("stringData"))]
+        decided = self._secrets.get(name if self._release else called(manifest).removeprefix("Secret "))
+        decision = decided or (None if keys or self._release else "placeholder")
         if decision == "placeholder":
             return _placeholder(manifest)
         if decision == "refuse":
             what, fix = "is one that gen refuses to have made", "change the values so that the chart does not make it"
         else:
             what = "would be made by it, and nothing says what becomes of it"
-            fix = (
-                f"decide on {name!r} in `secrets` of the component's release: drop (declared by us), placeholder "
-                "(kept empty) or refuse; or turn it off with values"
-            )
+            fix = self._declaring(manifest, keys)
         if decision != "drop":
             self._findings.append(Finding(message=item.told(f"{called(manifest)} {what}"), fix=fix))
         return None
+
+    def _declaring(self, manifest: Manifest, keys: Sequence[str]) -> str:
+        """Say how a Secret is declared, which only components of `extras` can do: those are in their own namespace."""
+        name, space = manifest["metadata"]["name"], manifest["metadata"].get("namespace")
+        declared = f"`secrets: [{{name: {name}, keys: [{', '.join(keys)}]}}]` below the component in `extras`"
+        where = f", whose `namespace` is {space}" if space else ""
+        return f"declare it: {declared}{where}" + ("; or turn it off with values" if self._release else "")
 
 
 def _malformed(value: Any) -> str:

@@ -80,6 +80,30 @@ def test_a_secret_of_its_chart_is_refused_until_it_is_declared(world: World, sho
     assert [one["name"] for one in declared if one["component"] == "toy"] == ["key"]
 
 
+def test_a_secret_of_its_manifests_is_refused_until_it_is_declared(world: World, shop: Shop) -> None:
+    key = "{apiVersion: v1, kind: Secret, metadata: {name: key, namespace: toys}, stringData: {word: open}}\n"
+    shop.files["/m/files.example.org/toy.yaml"] = f"{key}---\n{CLASS}".encode()
+    world.edit(FILE, "  site:\n", f'  site:\n    manifests: "{shop.url}/m"\n')
+    brought = (
+        '{namespace: toys, kinds: [networking.k8s.io/IngressClass], manifests: ["https://files.example.org/toy.yaml"]}'
+    )
+    world.put(FILE, f"{(world.root / FILE).read_text().rstrip()}\n  extras:\n    toy: {brought}\n")
+    world.gen("render")
+    declared = "secrets: [{name: key, keys: [word]}]"
+    said = world.gen("vendor", "toy", expect=1)
+    assert f"declare it: `{declared}` below the component in `extras`, whose `namespace` is toys" in said
+    assert "open" not in said
+    world.edit(FILE, "{namespace: toys, kinds", f"{{namespace: toys, {declared}, kinds")
+    world.gen("render")
+    world.gen("vendor", "toy")
+    assert [one["kind"] for one in built(world)] == ["IngressClass"]
+    assert "0 errors" in world.gen("check", "--rendered")
+    world.edit(FILE, "keys: [word]}", "keys: [word], source: in-cluster}")
+    assert "stale, kept as they were: one/toy" in world.gen("render")
+    world.gen("vendor", "toy")
+    assert sorted(one["kind"] for one in built(world)) == ["IngressClass", "Secret"]
+
+
 def test_values_that_its_chart_does_not_know_are_told_at_their_place(world: World, shop: Shop) -> None:
     shop.add()
     having(world, shop, values="{txet: mine}")

@@ -105,7 +105,7 @@ def test_the_cluster_file_decides_on_a_hook_that_gen_does_not_know(world: World,
     world.installs(component(release(shop.url), name="toy-0"))
     world.patch.setattr("generator.checks.versions.COMPONENTS", frozenset({"toy-0"}))
     said = world.gen("vendor", expect=1)
-    assert "say in the cluster file `hooks: {prepare: drop}` below the component in `components`" in said
+    assert "say in the cluster file `hooks: {prepare: drop}` below the component in `components` or `extras`" in said
     file = "clusters/one/cluster.yaml"
     world.put(file, (world.root / file).read_text() + "  components:\n    toy-0:\n      hooks: {prepare: drop}\n")
     world.gen("vendor")

@@ -136,6 +136,18 @@ def test_a_manifest_may_bring_an_empty_secret_and_no_other() -> None:
     assert "Secret a would be made" in parted(secret()).findings[0].message
 
 
+def test_a_secret_of_a_manifest_goes_as_its_component_declares_it_in_its_namespace() -> None:
+    there = {**secret(data={"a": "eA=="}), "metadata": {"name": "a", "namespace": "toys"}}
+    document = [SourcedDocument("", there)]
+    assert made(split(document, "manifest x", secrets={"toys/a": "drop"})) == []
+    assert "data" not in made(split(document, "manifest x", secrets={"toys/a": "placeholder"}))[0]
+    (finding,) = split(document, "manifest x", secrets={"a": "drop", "others/a": "drop"}).findings
+    assert finding.fix == (
+        "declare it: `secrets: [{name: a, keys: [a]}]` below the component in `extras`, whose `namespace` is toys"
+    )
+    assert not split([SourcedDocument("", MAP)], "manifest x", secrets={"toys/a": "drop"}).notes
+
+
 def test_a_decision_on_what_is_not_there_is_noted() -> None:
     part = parted(MAP, hooks={"old": "drop"}, secrets={"older": "drop"})
     assert part.notes == (
