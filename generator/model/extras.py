@@ -9,10 +9,10 @@ from generator.model.base import ChartRepository, Download, Line, Name, Section
 VersionName = Annotated[
     str,
     Meta(
-        # It names a folder.
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$(?!\n)",
+        # It names a folder. Helm would take `1.x` and `latest` for whatever is the newest by then.
+        pattern=r"^v?[0-9]+(\.[0-9]+){0,2}([-+][A-Za-z0-9.+_-]+)?$(?!\n)",
         max_length=100,
-        description="a version as its publisher spells it",
+        description="one version as its publisher spells it, as in 6.49.0: no range",
     ),
 ]
 SecretKey = Annotated[

@@ -112,9 +112,12 @@ def _readable(one: Chart, name: str, content: bytes) -> None:
     except (OSError, EOFError, tarfile.TarError, ValueError, StopIteration, IndexError) as error:
         why = str(error) or "there is no Chart.yaml in it"
         raise RefusedError(f"{name}: what came is no whole chart: {why}", "run again; else ask who serves it") from None
-    named = (found.get("name"), str(found.get("version")).removeprefix("v")) if isinstance(found, dict) else ()
-    if named != (one.name, one.version.removeprefix("v")):
-        raise RefusedError(f"{name}: what came calls itself {' '.join(map(str, named))}", "ask who serves it")
+    chart = found if isinstance(found, dict) else {}
+    called, version = chart.get("name"), str(chart.get("version")).removeprefix("v")
+    if (called, version) != (one.name, one.version.removeprefix("v")):
+        ranged = called == one.name and version.startswith(f"{one.version.removeprefix('v')}.")
+        fix = f"write `version: {version}`; Helm takes {one.version} for a range" if ranged else "ask who serves it"
+        raise RefusedError(f"{name}: what came calls itself {called} {version}", fix)
 
 
 def digest(content: bytes) -> str:

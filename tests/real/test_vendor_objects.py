@@ -284,3 +284,10 @@ def test_an_archive_of_another_chart_is_refused(world: World, shop: Shop) -> Non
     shop.files["/toy-1.0.0.tgz"] = packaged("bear")
     world.installs(component(release(shop.url)))
     assert "what came calls itself bear 1.0.0" in world.gen("vendor", expect=1)
+
+
+def test_a_range_of_versions_is_refused_with_the_version_that_helm_took(world: World, shop: Shop) -> None:
+    shop.add(version="1.2.3")
+    world.installs(component(release(shop.url, version="1.2")))
+    said = world.gen("vendor", expect=1)
+    assert "what came calls itself toy 1.2.3\n   fix: write `version: 1.2.3`; Helm takes 1.2 for a range" in said
