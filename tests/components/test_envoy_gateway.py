@@ -11,7 +11,7 @@ from validation.schemas import folders, refused
 from generator.components import CATALOGUE, JOBS, absent, compose
 from generator.components.component import Component, Manifest
 from generator.components.envoy_gateway import DEFINITION, envoy_gateway
-from generator.components.envoy_gateway.layout import NAME, NAMESPACE, PORTS, PROXIES
+from generator.components.envoy_gateway.layout import GROUP, NAME, NAMESPACE, PORTS, PROXIES
 from generator.components.envoy_gateway.rights import reading
 from generator.components.exposure import exposure
 from generator.components.tenants import tenants
@@ -74,6 +74,30 @@ def test_the_gateway_is_what_its_object_tells_of(lab: Cluster) -> None:
     proxy = named(exposure(lab), "EnvoyProxy", reference["name"])
     assert proxy["metadata"]["namespace"] == named(exposure(lab), "Gateway", "teams")["metadata"]["namespace"]
     assert proxy["apiVersion"] == f"{reference['group']}/v1alpha1"
+
+
+def test_an_answer_may_take_an_hour_whatever_the_route(lab: Cluster) -> None:
+    """Envoy's own bound is 15 seconds, and a GRPCRoute can say no other."""
+    policy, gateway = (named(exposure(lab), kind, "teams") for kind in ("BackendTrafficPolicy", "Gateway"))
+    assert policy["spec"]["timeout"] == {"http": {"requestTimeout": "1h"}}
+    (target,) = policy["spec"]["targetRefs"]
+    assert target == {"group": gateway["apiVersion"].partition("/")[0], "kind": "Gateway", "name": "teams"}
+    assert policy["metadata"]["namespace"] == gateway["metadata"]["namespace"]
+    assert "BackendTrafficPolicy" not in {one["kind"] for one in exposure(load("gpu-serving")).objects}
+
+
+def test_it_may_read_and_judge_each_kind_of_its_own_that_is_defined(lab: Cluster) -> None:
+    """Where a definition is and the right is not, it waits for ever to see all objects of the kind."""
+    named_by = f"/{GROUP}_"
+    own = {one.rpartition(named_by)[2].removesuffix(".yaml") for one in envoy_gateway(lab).manifests if named_by in one}
+    (reader,) = (one for one in reading(lab) if one["kind"] == "ClusterRole")
+    may = {
+        verb: {kind for one in reader["rules"] if verb in one["verbs"] for kind in one["resources"]}
+        for verb in ("list", "watch", "update")
+    }
+    assert own
+    assert own <= may["list"] & may["watch"]
+    assert {f"{one}/status" for one in own} <= may["update"]
 
 
 def test_it_reads_the_namespaces_of_teams_with_hosts_alone(lab: Cluster) -> None:

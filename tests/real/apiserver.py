@@ -50,6 +50,7 @@ PLURALS = {
     "NicClusterPolicy": "nicclusterpolicies",
     "ClusterPolicy": "clusterpolicies",
     "CiliumL2AnnouncementPolicy": "ciliuml2announcementpolicies",
+    "BackendTrafficPolicy": "backendtrafficpolicies",
     "EnvoyProxy": "envoyproxies",
     "GatewayClass": "gatewayclasses",
 }

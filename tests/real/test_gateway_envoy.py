@@ -33,7 +33,8 @@ from reference import load
 
 from generator.components import JOBS
 from generator.components.envoy_gateway import HMAC, envoy_gateway
-from generator.components.envoy_gateway.layout import NAME, NAMESPACE, PORTS, PROXIES, VERSIONS
+from generator.components.envoy_gateway.layout import GROUP, NAME, NAMESPACE, PORTS, PROXIES, VERSIONS
+from generator.components.envoy_gateway.proxies import answers
 from generator.components.envoy_gateway.rights import READER
 from generator.components.tenants import tenants
 from generator.model.fields import dig
@@ -58,7 +59,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator["ApiServer"]:
 
     folder, made = tmp_path_factory.mktemp("gateway"), envoy_gateway(CLUSTER)
     with start(folder) as api:
-        api.define(sources("envoy-gateway") / "gateway.envoyproxy.io_envoyproxies.yaml")
+        own = [one.rpartition("/")[2] for one in VERSIONS.of(CLUSTER).manifests if f"/{GROUP}_" in one]
+        api.define(*(sources("envoy-gateway") / one for one in own))
         prepare(api, CLUSTER, folder, made)
         for manifest in (*made.base, *made.objects):
             if not manifest["apiVersion"].startswith("cert-manager."):
@@ -130,6 +132,13 @@ def test_the_gateway_has_the_address_that_calico_gives_its_service(site: "ApiSer
     play(site, f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{deployment}", ready)
     site.wait("it is served", lambda: holding(got(site, gateway(CLUSTER))["status"]).get("Programmed") == "True")
     assert [one["value"] for one in got(site, gateway(CLUSTER))["status"]["addresses"]] == asked
+
+
+def test_answers_of_all_routes_may_take_as_long_as_the_policy_says(site: "ApiServer") -> None:
+    site.wait("it is judged", lambda: bool(got(site, answers()).get("status")))
+    (of_gateway,) = got(site, answers())["status"]["ancestors"]
+    assert of_gateway["ancestorRef"]["name"] == gateway(CLUSTER)["metadata"]["name"]
+    assert holding(of_gateway)["Accepted"] == "True"
 
 
 def play(site: "ApiServer", path: str, status: Object) -> None:

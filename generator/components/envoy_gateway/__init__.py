@@ -43,5 +43,5 @@ DEFINITION = Definition(
     shown_by=Evidence(images=("envoyproxy/gateway",)),
     notes="Serves the Gateway of teams on clusters with Calico, by Envoys in its own namespace. It reads the "
     "namespaces of the Gateway and of teams with hosts alone. It and its Envoys know each other by certificates of a "
-    "CA of their own. Its definitions are left out but for one: nobody can set what these would let people set.",
+    "CA of their own. Its definitions are left out but for two: nobody can set what these would let people set.",
 )

@@ -21,18 +21,19 @@ PORTS = (10080, 10443)
 XDS = 18000
 """Where it tells them what to do, certificates of hosts included."""
 
-# Of its own definitions this one alone: it does without the others (`internal/provider/kubernetes/controller.go`), and
+# Of its own definitions these alone: it does without the others (`internal/provider/kubernetes/controller.go`), and
 # what is not there is no way in.
-_OWN = (
+_OWN = tuple(
     "https://raw.githubusercontent.com/envoyproxy/gateway/v1.9.0/charts/gateway-helm/charts/crds/crds/generated/"
-    "gateway.envoyproxy.io_envoyproxies.yaml"
+    f"gateway.envoyproxy.io_{kinds}.yaml"
+    for kinds in ("backendtrafficpolicies", "envoyproxies")
 )
 VERSIONS = Versions(
     NAME,
     (
         Version(
             version="v1.9.0",
-            manifests=(*ROUTING_CRDS, _OWN),
+            manifests=(*ROUTING_CRDS, *_OWN),
             images={
                 "gateway": "docker.io/envoyproxy/gateway:v1.9.0",
                 "envoy": "docker.io/envoyproxy/envoy:distroless-v1.39.0",

@@ -2,6 +2,7 @@
 
 import json
 
+from generator.components.cilium import ROUTING
 from generator.components.common import replicas
 from generator.components.component import Manifest
 from generator.components.envoy_gateway.layout import GROUP, PROXIES, VERSIONS
@@ -9,6 +10,9 @@ from generator.components.exposure.layout import GATEWAY, metadata
 from generator.components.parts import apart, resources
 from generator.model.cluster import Cluster
 from generator.model.mirror import at_mirror
+
+LONGEST_ANSWER = "1h"
+"""From the last byte of a request to the last of its answer."""
 
 
 def envoy_proxy(cluster: Cluster) -> Manifest:
@@ -35,4 +39,18 @@ def envoy_proxy(cluster: Cluster) -> Manifest:
         "kind": "EnvoyProxy",
         "metadata": metadata(GATEWAY),
         "spec": {"provider": {"type": "Kubernetes", "kubernetes": kubernetes}},
+    }
+
+
+def answers() -> Manifest:
+    """Let an answer of any route take as long as `LONGEST_ANSWER`. Else it has Envoy's own bound (v1.9.0:
+    `internal/xds/translator/route.go`): 15 seconds, in which no language model is at its end. An HTTPRoute may say
+    another, a GRPCRoute cannot. Cilium's Envoys have none.
+    """
+    gateway = {"group": ROUTING, "kind": "Gateway", "name": GATEWAY}
+    return {
+        "apiVersion": f"{GROUP}/v1alpha1",
+        "kind": "BackendTrafficPolicy",
+        "metadata": metadata(GATEWAY),
+        "spec": {"targetRefs": [gateway], "timeout": {"http": {"requestTimeout": LONGEST_ANSWER}}},
     }

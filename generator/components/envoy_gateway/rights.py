@@ -74,6 +74,6 @@ def of_routes() -> list[Manifest]:
         rule("discovery.k8s.io", ["endpointslices"], READ),
         rule(ROUTING, ROUTES, READ),
         rule(ROUTING, [f"{kind}/status" for kind in ROUTES if kind != "referencegrants"], ["update"]),
-        rule(GROUP, ["envoyproxies"], READ),
-        rule(GROUP, ["envoyproxies/status"], ["update"]),
+        rule(GROUP, ["backendtrafficpolicies", "envoyproxies"], READ),
+        rule(GROUP, ["backendtrafficpolicies/status", "envoyproxies/status"], ["update"]),
     ]

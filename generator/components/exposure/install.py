@@ -8,7 +8,7 @@ from generator.components.envoy_gateway.layout import GATEWAY_CLASS as ENVOY_GAT
 from generator.components.envoy_gateway.layout import GROUP as ENVOY_GATEWAY_GROUP
 from generator.components.envoy_gateway.layout import NAME as ENVOY_GATEWAY
 from generator.components.envoy_gateway.layout import wanted as by_envoy_gateway
-from generator.components.envoy_gateway.proxies import envoy_proxy
+from generator.components.envoy_gateway.proxies import answers, envoy_proxy
 from generator.components.exposure import DEFINITION
 from generator.components.exposure.admission import routes
 from generator.components.exposure.layout import GATEWAY, GROUP, NAMESPACE, REDIRECT, metadata
@@ -29,7 +29,7 @@ def install(cluster: Cluster) -> Component:
         namespaces=(Namespace(NAMESPACE),),
         objects=(
             *map(certificate, owners),
-            *((envoy_proxy(cluster),) if by_envoy_gateway(cluster) else ()),
+            *((envoy_proxy(cluster), answers()) if by_envoy_gateway(cluster) else ()),
             gateway(cluster, owners),
             redirect(),
             *routes(),
