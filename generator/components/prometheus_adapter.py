@@ -184,5 +184,5 @@ DEFINITION = Definition(
     shown_by=Evidence(images=("prometheus-adapter/prometheus-adapter",)),
     notes="Serves metrics of pods for `type: Pods` of a HorizontalPodAutoscaler: `triton_queue_seconds`, how long a "
     "request to Triton waits before a model takes it, and `gpu_engine_active`, what part of the time a pod's GPUs "
-    "compute (0 to 1; not where pods take turns on a GPU: the exporter names only one of them).",
+    "compute (0 to 1; not where pods take turns on a GPU: nothing tells for which of them it computes).",
 )

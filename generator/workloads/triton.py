@@ -107,8 +107,8 @@ def _followed(place: Place, serving: Serving) -> None:
         )
     if metric == GPU_USE and any(gpu and gpu.time_slices for gpu in (one.hardware.gpu for one in place.machines)):
         raise UsageError(
-            f"--scale-on gpu: pods take turns on the GPUs of pool {place.pool}, and what a GPU does is told of one of "
-            "them alone; take --scale-on queue"
+            f"--scale-on gpu: pods take turns on the GPUs of pool {place.pool}, and nothing tells for which of them a "
+            "GPU computes; take --scale-on queue"
         )
 
 
