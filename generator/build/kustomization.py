@@ -14,7 +14,7 @@ from generator.build.go_yaml import UnreadableError
 from generator.build.manifests import documents
 from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.layout.image_references import with_registry
-from generator.model.fields import mapping, sequence
+from generator.model.fields import dig, mapping, sequence
 
 _PLUGINS = ("generators", "transformers", "validators")
 _FOLDERS = ("resources", "bases", "components", *_PLUGINS)
@@ -161,16 +161,26 @@ def write(file: Path, content: dict[str, Any]) -> None:
 
 def patch_targets(folder: Path, below: str = "") -> Iterator[tuple[str, int, dict[str, str]]]:
     """Yield the target of each patch in the kustomizations of a staged folder: the file, the patch's number in it, and
-    the target. Only patches that name a target: Kustomize itself refuses others that match nothing.
+    the target. Only patches that name a target: Kustomize itself refuses others that match nothing. Nor those that take
+    their target away: what they match is not there any more.
     """
     one = kustomization(folder / below)
     if one is None:
         return
     for index, patch in enumerate(sequence(one.content.get("patches"))):
-        if isinstance(patch, dict) and isinstance(patch.get("target"), dict):
+        if isinstance(patch, dict) and isinstance(patch.get("target"), dict) and not _deletes(patch, one.folder):
             said = {str(key): str(value) for key, value in patch["target"].items()}
             yield f"{below}{one.file.name}", index, said
     for entry in (*sequence(one.content.get("resources")), *sequence(one.content.get("components"))):
         inner = os.path.normpath(str(entry))
         if inner != "." and ".." not in inner and (folder / below / inner).is_dir():
             yield from patch_targets(folder, f"{below}{inner}/")
+
+
+def _deletes(patch: dict[str, Any], folder: Path) -> bool:
+    """Tell whether a patch takes away what it is for."""
+    try:
+        text = str(patch.get("patch") or (folder / str(patch.get("path"))).read_text(encoding="utf-8"))
+        return "$patch" in text and any(dig(one, "$patch") == "delete" for one in documents(text))
+    except (OSError, UnicodeDecodeError, UnreadableError):
+        return False

@@ -40,7 +40,17 @@ def held_once(built: Built) -> Iterator[Finding]:
         for one in others:
             where = f"in {first.component} ({first.file}) as well" if first.component else f"in {first.file} as well"
             told = "there twice" if one.file == first.file else where
-            yield one.finding(f"the same object is {told}", "metadata", "name", fix="keep one of them")
+            yield one.finding(f"the same object is {told}", "metadata", "name", fix=_kept(built, one, first))
+
+
+def _kept(built: Built, *of: Object) -> str:
+    """Say how one of two goes: what a component of the user's own has from upstream, nobody can leave out of a file."""
+    for one in of:
+        if built.cluster and one.component in built.cluster.extras:
+            overlay = f"overlays/{built.cluster.name}/{one.component}"
+            if one.file.startswith(("base/", f"{overlay}/upstream/")):
+                return f"keep one of them: `$patch: delete` in {overlay}/custom/ takes that of {one.component} out"
+    return "keep one of them"
 
 
 @rule("GEN-ARGO-002", "the project allows what its Applications hold")

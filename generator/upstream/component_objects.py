@@ -71,7 +71,10 @@ def _verdict(item: Item, view: ClusterView) -> Finding | str | None:
     if _is_namespace(item):
         name = manifest["metadata"]["name"]
         what = f"makes the Namespace {name}, but all Namespaces stand in the Application `namespaces`"
-        fix = "turn it off with values, or name it in the component"
+        fix = (
+            f"turn it off with values; or let a component of `extras` have it (`namespace: {name}`): this one, or one "
+            "that brings nothing else"
+        )
         return None if name in view.namespaces else Finding(message=item.told(what), fix=fix)
     if served.takes(manifest):
         return None

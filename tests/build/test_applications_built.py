@@ -151,6 +151,17 @@ def test_a_patch_of_the_user_that_matches_nothing_is_found(root: Path, a30: Clus
     assert (found.file, found.at) == (str(CUSTOM), ("patches", 0, "target"))
 
 
+@pytest.mark.parametrize("way", ["patch", "path"])
+def test_a_patch_that_takes_an_object_away_is_fine(root: Path, a30: Cluster, way: str) -> None:
+    gone = "$patch: delete\napiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: mlperf}\n"
+    (root / CUSTOM).parent.joinpath("gone.yaml").write_text(gone)
+    patches = [{"target": {"kind": "ClusterQueue", "name": "mlperf"}, way: gone if way == "patch" else "gone.yaml"}]
+    put(root / CUSTOM, {**COMPONENT, "patches": patches})
+    built = build(root, a30)
+    assert not any((one.kind, one.name) == ("ClusterQueue", "mlperf") for one in built.objects)
+    assert list(RULES["GEN-ARGO-006"].findings(built)) == []
+
+
 def test_a_patch_for_what_is_not_vendored_is_set_aside_and_told(root: Path, a30: Cluster) -> None:
     """Kustomize itself refuses a merge patch without its object."""
     patch = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "calico"}}

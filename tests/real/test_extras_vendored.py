@@ -104,6 +104,45 @@ def test_a_secret_of_its_manifests_is_refused_until_it_is_declared(world: World,
     assert sorted(one["kind"] for one in built(world)) == ["IngressClass", "Secret"]
 
 
+def test_a_definition_that_is_there_already_goes_as_the_finding_says(world: World, shop: Shop) -> None:
+    shop.add(files={"crds/toys.yaml": DEFINITION, "templates/map.yaml": CONFIG_MAP})
+    kinds = "kinds: [apiextensions.k8s.io/CustomResourceDefinition]"
+    having(world, shop)
+    chart = f'{{name: toy, repository: "{shop.url}", version: 1.0.0}}'
+    world.edit(FILE, "  extras:\n", f"  extras:\n    first: {{namespace: first, {kinds}, chart: {chart}}}\n")
+    world.gen("render")
+    world.gen("vendor", "first", "toy")
+    said = world.gen("check", "--rendered", expect=1)
+    assert "fix: keep one of them: `$patch: delete` in overlays/one/toy/custom/ takes that of toy out" in said
+    name = yaml.safe_load(DEFINITION)["metadata"]["name"]
+    target = {"kind": "CustomResourceDefinition", "name": name}
+    gone = (
+        f"{{$patch: delete, apiVersion: apiextensions.k8s.io/v1, kind: {target['kind']}, metadata: {{name: {name}}}}}"
+    )
+    world.put(
+        "overlays/one/toy/custom/kustomization.yaml",
+        yaml.safe_dump(
+            {
+                "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+                "kind": "Component",
+                "patches": [{"target": target, "patch": gone}],
+            }
+        ),
+    )
+    assert "0 errors" in world.gen("check", "--rendered")
+
+
+def test_a_second_namespace_of_its_chart_is_another_component_s(world: World, shop: Shop) -> None:
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: toys-two}\n"
+    shop.add(files={"templates/map.yaml": CONFIG_MAP, "templates/space.yaml": space})
+    having(world, shop)
+    assert "component of `extras` have it (`namespace: toys-two`)" in world.gen("vendor", "toy", expect=1)
+    world.edit(FILE, "  extras:\n", "  extras:\n    toys-two: {namespace: toys-two}\n")
+    world.gen("render")
+    world.gen("vendor", "toy")
+    assert "0 errors" in world.gen("check", "--rendered")
+
+
 def test_values_that_its_chart_does_not_know_are_told_at_their_place(world: World, shop: Shop) -> None:
     shop.add()
     having(world, shop, values="{txet: mine}")
