@@ -1,4 +1,4 @@
-"""Rules about services that grow and shrink: how far their team's quota lets them, and by what."""
+"""Rules about services that grow, shrink and change: how far their team's quota lets them, and by what."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from generator.build.pods import Pod
 from generator.components import CATALOGUE, metrics
 from generator.components.queues.reach import reach
 from generator.model.cluster import Cluster
-from generator.model.fields import dig, existing, sequence
+from generator.model.fields import dig, existing, mapping, sequence
 from generator.model.finding import Finding, Path
 from generator.model.gpus import VENDOR
 from generator.model.rule import warning
@@ -39,18 +39,62 @@ def within_reach(built: Built) -> Iterator[Finding]:
         # quotas: {l4: {gpus: 4, borrow: 4}}
         spec: {maxReplicas: 8, ...}
     """
+    for pod, name, each, there in _services(built):
+        wanted = copies(pod.maker, built)
+        if wanted > there // each:
+            yield _too_many(pod, built, f"{wanted} replicas ask for {wanted * each} {name}", there, there // each)
+
+
+@warning("GEN-QUEUE-020", "a new version of a service has room to start")
+def room_for_a_new_one(built: Built) -> Iterator[Finding]:
+    """A new version starts beside the old one where none of that may go, and Kueue lets in each replica by itself:
+    where the old ones have all that the team owns and may borrow, the new one waits until somebody makes room.
+    Kubernetes rounds the share that may be missing down: by its default, 25 percent, none of three replicas.
+
+    Wrong:
+        # quotas: {l4: {gpus: 2}}
+        spec: {replicas: 2, ...}
+    Right:
+        # quotas: {l4: {gpus: 2}}
+        spec: {replicas: 2, strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}, ...}
+    """
+    for pod, name, each, there in _services(built):
+        most = there // each
+        if most and copies(pod.maker, built) >= most and not _may_go(pod.maker, most):
+            message = (
+                f"while there are {most} replicas, a new version waits for ever: they have all {name} that team "
+                f"{pod.namespace} can have where they may run, and none of them may go first"
+            )
+            at = existing(pod.maker.manifest, ("spec", "strategy", "rollingUpdate", "maxUnavailable"))
+            yield pod.maker.finding(message, *at, fix="strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}")
+
+
+def _may_go(maker: Object, replicas: int) -> bool:
+    """Tell whether one of so many replicas goes before a new one has started."""
+    strategy = mapping(maker.spec.get("strategy"))
+    unavailable = mapping(strategy.get("rollingUpdate")).get("maxUnavailable", "25%")
+    if maker.kind != "Deployment" or strategy.get("type") == "Recreate":
+        return True
+    if isinstance(unavailable, str) and unavailable.removesuffix("%").isdecimal() and len(unavailable) < 8:
+        return replicas * int(unavailable.removesuffix("%")) >= 100
+    return bool(unavailable != 0)
+
+
+def _services(built: Built) -> Iterator[tuple[Pod, str, int, int]]:
+    """Yield what each service of a team asks for: its pod, the resource, how many of it a replica has, and how many the
+    team can use where it may run.
+    """
     for pod in gpu_pods(built):
         if pod.maker.kind not in SERVICES:
             continue
-        wanted = copies(pod.maker, built)
         asked = {name: milli // 1000 for name, milli in total(pod).items() if name.startswith(VENDOR)}
         open_to = [node for node in nodes_of(built) if not obstacles(pod, node)]
         for name, each in asked.items():
             # Where no node that has it takes the pod, that is what is wrong, and what GEN-POD-010 to 023 say.
             pools = sorted({node.pool for node in open_to if node.has(name) != 0})
             there = _reach(built.cluster, pod.namespace, pools, name) if pools and each else None
-            if there is not None and wanted > there // each:
-                yield _too_many(pod, built, f"{wanted} replicas ask for {wanted * each} {name}", there, there // each)
+            if there is not None:
+                yield pod, name, each, there
 
 
 def _reach(cluster: Cluster | None, space: str, pools: list[str], resource: str) -> int | None:

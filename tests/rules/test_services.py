@@ -13,7 +13,7 @@ from generator.model.extras import Extra
 from generator.model.teams import Quota
 from generator.rules import services
 
-REACH, METRICS = services.within_reach, services.served_metrics
+REACH, METRICS, ROLLOUT = services.within_reach, services.served_metrics, services.room_for_a_new_one
 CLUSTER = load("gpu-serving")
 SLICE, GPU = "nvidia.com/mig-2g.20gb", "nvidia.com/gpu"
 
@@ -77,6 +77,50 @@ def test_who_tolerates_no_node_with_gpus_needs_no_quota() -> None:
     one = service(2, GPU)
     one["spec"]["template"]["spec"]["tolerations"] = []
     assert found(REACH, one, cluster=CLUSTER) == []
+
+
+def rolled(replicas: int, **strategy: Any) -> Any:
+    one = service(replicas, GPU, 1, "search", "l4")
+    return one | {"spec": one["spec"] | ({"strategy": strategy} if strategy else {})}
+
+
+STUCK: list[dict[str, Any]] = [
+    {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+    {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "12%"}},
+    {"rollingUpdate": {"maxUnavailable": "0%"}},
+]
+FREE: list[dict[str, Any]] = [
+    {},
+    {"type": "Recreate"},
+    {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+    {"rollingUpdate": {"maxUnavailable": "13%"}},
+    {"rollingUpdate": {"maxUnavailable": "?"}},
+]
+
+
+@pytest.mark.parametrize("strategy", STUCK)
+def test_a_new_version_starts_where_the_old_one_has_all_there_is_only_if_one_may_go(strategy: dict[str, Any]) -> None:
+    """Team search can have eight there."""
+    (problem,) = found(ROLLOUT, rolled(8, **strategy), cluster=CLUSTER)
+    assert problem.at == ("spec", "strategy", "rollingUpdate", "maxUnavailable")
+    assert problem.message.startswith("while there are 8 replicas, a new version waits for ever")
+    reached(problem)
+    assert found(ROLLOUT, rolled(7, **strategy), cluster=CLUSTER) == []
+    (of_scaler,) = seen(ROLLOUT, built(rolled(1, **strategy), scaler(8, "search"), cluster=CLUSTER))
+    assert of_scaler.message == problem.message
+
+
+@pytest.mark.parametrize("strategy", FREE)
+def test_a_new_version_waits_for_nothing_where_one_may_go(strategy: dict[str, Any]) -> None:
+    assert found(ROLLOUT, rolled(8, **strategy), cluster=CLUSTER) == []
+
+
+def test_by_default_none_of_three_replicas_goes_first() -> None:
+    (problem,) = found(ROLLOUT, service(3, GPU, 8, "robotics", "a100"), cluster=CLUSTER)
+    assert problem.at == ("spec",)
+    stateful = service(3, GPU, 8, "robotics", "a100") | {"kind": "StatefulSet"}
+    assert found(ROLLOUT, stateful, cluster=CLUSTER) == []
+    assert found(ROLLOUT, service(99, GPU, 1, "speech", "t4"), cluster=CLUSTER) == []
 
 
 def test_others_are_not_judged() -> None:
