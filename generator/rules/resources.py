@@ -53,7 +53,7 @@ def fitting(built: Built) -> Iterator[Finding]:
             yield kept_off(pod, able, built)
         else:
             best = min(range(len(allowed)), key=lambda index: len(lacking[index]))
-            yield unfitting(pod, wanted, allowed, lacking[best][0])
+            yield unfitting(pod, wanted, allowed, lacking[best][0], built)
 
 
 def kept_off(pod: Pod, able: list[Worker], built: Built) -> Finding:
@@ -68,7 +68,7 @@ def kept_off(pod: Pod, able: list[Worker], built: Built) -> Finding:
     return pod.finding(message, "spec", "tolerations", fix=tolerate(*taints))
 
 
-def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource: str) -> Finding:
+def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource: str, built: Built) -> Finding:
     """Tell that no node has enough of a resource."""
     daemon = pod.maker.kind == "DaemonSet"
     most = max(allowed, key=lambda node: node.has(resource, daemon=daemon) or 0)
@@ -83,7 +83,11 @@ def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource:
     else:
         most_told = f"no node that it may be on has more than {shown(resource, has)} ({most.name})"
         message = f"it asks for {shown(resource, wanted[resource])}, and {most_told}"
-    return pod.finding(message, *largest.at, there, resource, fix=f"ask for {shown(resource, has)} or less")
+    elsewhere = sorted({node.pool for node in nodes_of(built) if node.has(resource)})
+    fix = f"ask for {shown(resource, has)} or less"
+    if not has and elsewhere:
+        fix = f"select nodes that have it: those of pool {' or '.join(elsewhere)}"
+    return pod.finding(message, *largest.at, there, resource, fix=fix)
 
 
 def missing(pod: Pod, wanted: dict[str, int], node: Worker) -> list[str]:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from manifests import container, deployment, found, ml50, reached, workload
 from msgspec import structs
-from reference import with_hardware
+from reference import load, with_hardware
 
 from generator.model.cluster import ComponentSettings
 from generator.model.nodes import Gpus, Machine, Mig
@@ -46,6 +46,12 @@ def test_what_no_node_can_give_is_told(spec: Any, told: str) -> None:
     assert told in problem.message
     assert problem.at[:5] == ("spec", "template", "spec", "containers", 0)
     reached(problem)
+
+
+def test_what_other_nodes_have_is_no_matter_of_less() -> None:
+    there = {"nodeSelector": {"gen.internal/pool": "a100-slices"}}
+    (problem,) = found(FITTING, asking(limits={"nvidia.com/gpu": 1}, **there), cluster=load("gpu-serving"))
+    assert problem.fix == "select nodes that have it: those of pool a100 or l4 or t4"
 
 
 def test_what_only_different_nodes_can_give_is_told() -> None:
