@@ -27,14 +27,13 @@ class TakenOut(NamedTuple):
 
 class SetAside(Struct, frozen=True):
     """What was set aside of all that is built together: files with CRDs, and what the user's own kustomizations want
-    from the network; `unvendored` tells that there is more, which `gen vendor` would bring. `folders` are those of all
-    kustomizations, `own` those of the user's.
+    from the network; `unvendored` tells that there is more, which `gen vendor` would bring. `own` are the folders of
+    the user's.
     """
 
     crds: tuple[Path, ...] = ()
     remotes: tuple[Remote, ...] = ()
     unvendored: bool = False
-    folders: tuple[Path, ...] = ()
     own: tuple[Path, ...] = ()
 
 
@@ -67,7 +66,6 @@ def set_aside(
         crds=tuple(crd for _, out in taken for crd in out.crds),
         remotes=tuple(remote for own, out in taken if own for remote in out.remotes),
         unvendored=any(out.remotes for own, out in taken if not own),
-        folders=tuple(one.folder for one in found),
         own=tuple(one.folder for one in found if one.own),
     )
 

@@ -37,11 +37,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
     judged: Mapping[str, bytes | None] = {}
 
     @property
-    def wrong(self) -> bool:
-        """Whether a cluster file is wrong."""
-        return any(one.wrong for one in self.loaded)
-
-    @property
     def stopped(self) -> bool:
         """Whether nothing may be committed."""
         outcome = self.outcome
