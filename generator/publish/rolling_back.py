@@ -35,12 +35,11 @@ class Teller(Protocol):
 
 
 class RolledBack(Struct, frozen=True, kw_only=True):
-    """What was taken back: the commit, its subject, and `others`, files of it that are not gen's and stay as they are;
-    `result` is as of a commit.
+    """What was taken back: the commit, and `others`, files of it that are not gen's and stay as they are; `result` is
+    as of a commit.
     """
 
     commit: str
-    subject: str
     others: tuple[str, ...]
     result: Result
 
@@ -69,7 +68,7 @@ def roll_back(root: Path, name: str, asked: Asked, teller: Teller, *, dry: bool 
                 if dry
                 else commit_change(root, wanted, teller, judged)
             )
-        return RolledBack(commit=commit, subject=subject, others=others, result=result)
+        return RolledBack(commit=commit, others=others, result=result)
 
 
 def _foretold(git: GitCommands, judged: Callable[[Prepared], None], approved: Sequence[str], teller: Teller) -> Result:

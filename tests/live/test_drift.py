@@ -170,7 +170,7 @@ def test_a_certificate_that_a_webhook_gets_from_its_program_opens_nothing() -> N
     live: Manifest = {"metadata": {"name": "checks"}, "webhooks": [hook]}
     kind = "admissionregistration.k8s.io/ValidatingWebhookConfiguration"
     change = ObjectChange(on="changed", kind=kind, namespace="", name="checks", application="x", old=live, new=live)
-    writer = Writer(manager="kueue", operation="Update", time="")
+    writer = Writer(manager="kueue", time="")
     for last, told in (("f:caBundle", False), ("f:service", True)):
         leaf = ("f:webhooks", 'k:{"name":"x"}', "f:clientConfig", last)
         assert opens(change, Added(steps=leaf, leaf=leaf, value="", writer=writer)) is told

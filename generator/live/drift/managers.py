@@ -44,10 +44,9 @@ HANDS = {
 
 
 class Writer(Struct, frozen=True, kw_only=True):
-    """A field manager, how it wrote (`Apply`, `Update`), and when it last did (RFC 3339)."""
+    """A field manager, and when it last wrote (RFC 3339)."""
 
     manager: str
-    operation: str
     time: str
 
     @property
@@ -67,14 +66,7 @@ class Writer(Struct, frozen=True, kw_only=True):
 def _entries(one: Manifest) -> Iterator[tuple[Writer, Mapping[str, Any]]]:
     """Yield who wrote what of an object, but for its status and other subresources; the newest first."""
     found = [
-        (
-            Writer(
-                manager=str(dig(each, "manager")),
-                operation=str(dig(each, "operation")),
-                time=str(dig(each, "time") or ""),
-            ),
-            each,
-        )
+        (Writer(manager=str(dig(each, "manager")), time=str(dig(each, "time") or "")), each)
         for each in sequence(dig(one, "metadata", "managedFields"))
         if not dig(each, "subresource")
     ]
