@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.components.volsync.names import GROUP, repository
-from generator.components.volsync.restoring import claim, comparison, comparison_name, destination, stamp
+from generator.components.volsync.restoring import claim, comparison, comparison_name, destination
 from generator.components.volsync.sources import volume_kind
 from generator.errors import UsageError
 from generator.live.messages import shortened
 from generator.live.running import RunningCluster
-from generator.live.times import moment
+from generator.live.times import moment, stamp
 from generator.model.backup import VolumeBackup
 from generator.model.base import is_label
 from generator.model.cluster import Cluster

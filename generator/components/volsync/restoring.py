@@ -1,7 +1,6 @@
 """A volume brought back from its backup, into a new claim beside the live one, and compared there file by file."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from generator.components.common import proxy_variables
 from generator.components.component import Manifest
@@ -32,11 +31,6 @@ def claim(backup: VolumeBackup, into: str, size: str, modes: list[str]) -> Manif
             "resources": {"requests": {"storage": size}},
         },
     }
-
-
-def stamp(time: datetime) -> str:
-    """Return a time as VolSync takes it (RFC 3339)."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def destination(cluster: Cluster, backup: VolumeBackup, into: str, at: str) -> Manifest:
