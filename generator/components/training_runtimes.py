@@ -11,7 +11,7 @@ from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU
 from generator.model.nodes import Machine
-from generator.model.quantity import Quantity
+from generator.model.quantity import Quantity, whole_gib
 
 GIB = 2**30
 POLICIES: dict[str, Manifest] = {"torch": {"torch": {}}, "jax": {"jax": {}}}
@@ -99,7 +99,7 @@ def node_share(cluster: Cluster, machines: tuple[Machine, ...]) -> Manifest:
     shares = [allocatable(machine, cluster) for machine in machines]
     asked = {
         "cpu": str(min(share.milli_cpu for share in shares) * 9 // 10 // 1000),
-        "memory": gibibytes(min(share.memory for share in shares) * 9 // 10),
+        "memory": whole_gib(min(share.memory for share in shares) * 9 // 10),
         GPU: str(min(share.devices[GPU] for share in shares)),
     }
     return asked | dict.fromkeys(reached(cluster, machines), "1")
@@ -108,11 +108,6 @@ def node_share(cluster: Cluster, machines: tuple[Machine, ...]) -> Manifest:
 def reached(cluster: Cluster, machines: tuple[Machine, ...]) -> set[str]:
     """Return the resources by which a pod reaches InfiniBand on each of these nodes."""
     return set.intersection(*({*offers(cluster, machine)} for machine in machines))
-
-
-def gibibytes(size: int) -> str:
-    """Write a size in whole GiB, canonically."""
-    return str(Quantity.of(size // GIB * GIB, binary=True))
 
 
 def environment(cluster: Cluster, machines: tuple[Machine, ...]) -> dict[str, str]:

@@ -88,6 +88,11 @@ class Quantity:
         return f"{_three_digits(amount)} PiB"
 
 
+def whole_gib(size: int) -> str:
+    """Write bytes in whole GiB, no more than there are."""
+    return str(Quantity.of(size // 2**30 * 2**30, binary=True))
+
+
 def _three_digits(amount: float) -> str:
     """Return a number with three significant digits, of large ones all that stand before the point."""
     return f"{amount:.0f}" if amount >= 999.5 else f"{amount:.3g}"

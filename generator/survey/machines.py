@@ -15,7 +15,6 @@ from generator.components.gpu_care.names import SICK
 from generator.model.base import is_label
 from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.finding import Path
-from generator.model.quantity import Quantity
 from generator.model.text import Taint
 from generator.survey.gpus import gpu
 from generator.survey.notes import Notes
@@ -141,11 +140,6 @@ def _memory(node: Manifest, notes: Notes) -> int:
     if not bytes_:
         notes.unknown((*NODES, named(node)), "how much memory it has: its kubelet has not said")
     return max(bytes_, GIB)
-
-
-def in_gib(memory: int) -> str:
-    """Write an amount of memory in whole GiB, no more than there is."""
-    return str(Quantity.of(memory // GIB * GIB, binary=True))
 
 
 def _labels(name: str, labels: dict[str, str], notes: Notes) -> Iterator[tuple[str, str]]:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from generator.model.quantity import whole_gib
 from generator.model.resolve import DEFAULT_TAINTS
 from generator.model.versions import numbers
-from generator.survey.machines import SeenNode, in_gib
+from generator.survey.machines import SeenNode
 from generator.survey.notes import Notes
 
 Plain: TypeAlias = dict[str, Any]
@@ -82,7 +83,7 @@ def _alike(machine: SeenNode, first: SeenNode) -> bool:
 
 
 def _hardware(machine: SeenNode, memory: int) -> Plain:
-    return {"cpu": machine.cpu, "memory": in_gib(memory), **({"gpu": machine.gpu} if machine.gpu else {})}
+    return {"cpu": machine.cpu, "memory": whole_gib(memory), **({"gpu": machine.gpu} if machine.gpu else {})}
 
 
 def _shared(members: Sequence[SeenNode]) -> dict[str, str]:
@@ -110,7 +111,7 @@ def _node(machine: SeenNode, pool: str, members: Sequence[SeenNode]) -> Plain:
 def _differing(machine: SeenNode, first: SeenNode) -> Plain:
     found: Plain = {"cpu": machine.cpu} if machine.cpu != first.cpu else {}
     if not _alike(machine, first):
-        found["memory"] = in_gib(machine.memory)
+        found["memory"] = whole_gib(machine.memory)
     if machine.gpu != first.gpu:
         found["gpu"] = machine.gpu or {**first.gpu, "count": 0}
     return found
