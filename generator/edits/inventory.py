@@ -1,7 +1,7 @@
 """A first cluster file from a table of nodes (CSV), as spreadsheets and inventories export it."""
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network
 from itertools import islice
 from typing import Any
@@ -110,8 +110,11 @@ def _networks(head: str, rows: list[Row]) -> str:
 
 
 def _around(rows: Iterable[Row], column: str) -> IPv4Network:
-    """Return the smallest network of 256 addresses or more that holds all of a column."""
-    addresses = [IPv4Address(row[column]) for row in rows if column in row]
+    return around([IPv4Address(row[column]) for row in rows if column in row])
+
+
+def around(addresses: Sequence[IPv4Address]) -> IPv4Network:
+    """Return the smallest network of 256 addresses or more that holds all."""
     network = IPv4Network((addresses[0], 24), strict=False)
     while not all(address in network for address in addresses):
         network = network.supernet()

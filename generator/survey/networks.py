@@ -1,11 +1,12 @@
 """The section `networks`: what carries pods, the network of the nodes, addresses for Services."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, ip_network
 from typing import Any, TypeAlias
 
 from generator.components.calico import OVERHEAD as CALICO_TUNNEL
+from generator.edits.inventory import around
 from generator.model.base import Interface
 from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.text import AddressRange
@@ -48,7 +49,7 @@ def _node(seen: Seen, seen_nodes: list[SeenNode], balancer: Plain, notes: Notes)
         inside += [spread.first, spread.last]
     cidr = _of_calico(seen)
     if not cidr:
-        cidr = around(inside)
+        cidr = around(inside or [IPv4Address("192.0.2.0")])  # an example, where there are no nodes
         notes.unknown((*at, "cidr"), "how large the network is: this is the smallest that holds what is in it")
     interface = next((one for one in _interfaces(seen) if fits(one, Interface)), "")
     mtu = _mtu(seen)
@@ -69,17 +70,6 @@ def _mtu(seen: Seen) -> int:
         if own := amount(network.get("mtu")):
             told = own + (CALICO_TUNNEL * 1000 if tunnel else 0)
     return told // 1000 if 1280 <= told // 1000 <= 65520 else 0
-
-
-def around(addresses: Iterable[IPv4Address]) -> IPv4Network:
-    """Return the smallest network of 256 addresses or more that holds all; an example without any."""
-    found = list(addresses)
-    if not found:
-        return IPv4Network("192.0.2.0/24")
-    network = IPv4Network((found[0], 24), strict=False)
-    while not all(address in network for address in found):
-        network = network.supernet()
-    return network
 
 
 def _of_calico(seen: Seen) -> IPv4Network | None:
