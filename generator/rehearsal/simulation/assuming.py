@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, islice
 
 from generator.components.component import Manifest
 from generator.components.etcd_backup import NAMESPACE as BACKUPS
@@ -138,16 +138,18 @@ def _daemons(cluster: Cluster) -> Iterator[Manifest]:
     for machine in cluster.monitor_hosts[:3]:
         yield daemon(f"rook-ceph-mon-{machine.name}", "rook-ceph-mon", machine.name, _taints(machine))
     for machine in cluster.machines:
-        for number in (next(numbers) for _ in range(osds(machine, cluster))):
-            own = {NUMBER: str(number)}
-            yield daemon(f"rook-ceph-osd-{number}", "rook-ceph-osd", machine.name, _taints(machine), **own)
+        yield from _osds(machine, cluster, numbers)
 
 
 def osds_of(twin: RunningCluster, machine: Machine, cluster: Cluster) -> Iterator[Manifest]:
     """Yield the OSDs that Rook would make on a node that is new, with numbers that are free."""
     taken = {mapping(one["metadata"].get("labels")).get(NUMBER, "") for one in twin.items(DEPLOYMENTS)}
     free = (number for number in count() if str(number) not in taken)
-    for number in (next(free) for _ in range(osds(machine, cluster))):
+    yield from _osds(machine, cluster, free)
+
+
+def _osds(machine: Machine, cluster: Cluster, numbers: Iterator[int]) -> Iterator[Manifest]:
+    for number in islice(numbers, osds(machine, cluster)):
         own = {NUMBER: str(number)}
         yield daemon(f"rook-ceph-osd-{number}", "rook-ceph-osd", machine.name, _taints(machine), **own)
 
