@@ -100,9 +100,9 @@ class RunningCluster:
         answer = self.api.ask(Request(path=path, method="PATCH", body=change, merge=True))
         return None if answer.status == 409 else self._good(answer, f"change {path}")
 
-    def apply(self, path: str, manifest: Manifest, manager: str = ARGO_CD) -> Manifest:
-        """Apply an object on the server's side, taking over what others own of it."""
-        asked = urlencode({"fieldManager": manager, "force": "true"})
+    def apply(self, path: str, manifest: Manifest) -> Manifest:
+        """Apply an object on the server's side as Argo CD does, taking over what others own of it."""
+        asked = urlencode({"fieldManager": ARGO_CD, "force": "true"})
         return self._good(self.api.ask(Request(path=f"{path}?{asked}", method="PATCH", body=manifest)), f"apply {path}")
 
     def create(self, path: str, manifest: Manifest) -> Manifest | None:

@@ -63,10 +63,10 @@ def opened(judged: Iterable[JudgedChange]) -> list[Opened]:
     return sorted(found.values(), key=lambda one: (not one.rule.stops, one.rule.code))
 
 
-def gained(gains: tuple[str, ...], most: int = GAINS) -> str:
+def gained(gains: tuple[str, ...]) -> str:
     """Return what is gained by one object, on one line."""
-    more = f" and {len(gains) - most} more" if len(gains) > most else ""
-    return one_line("; ".join(_short(one) for one in gains[:most])) + more
+    more = f" and {len(gains) - GAINS} more" if len(gains) > GAINS else ""
+    return one_line("; ".join(_short(one) for one in gains[:GAINS])) + more
 
 
 def _short(text: str) -> str:
