@@ -44,7 +44,7 @@ class Syncing:
         self.twin, self.standin = twin, standin
         self.stored: dict[Identity, Object] = {}
 
-    def sync(self, built: Built, patience: float = PATIENCE) -> Synced:
+    def sync(self, built: Built) -> Synced:
         """Apply what is not there or differs, wave by wave, then remove what is no longer named. Raises UsageError."""
         applier = Applier(self.twin, built)
         operators = Operators(applier, built)
@@ -53,7 +53,7 @@ class Syncing:
         outcomes: dict[int, Outcome] = {}
         waves = []
         for number, each in groupby(todo, lambda one: applier.waves.get(one.component, 0)):
-            waves.append(self._wave(operators, number, [*each], outcomes, patience))
+            waves.append(self._wave(operators, number, [*each], outcomes))
         late = [one for one in todo if outcomes[id(one)].fate == Fate.REFUSED]
         for one, again in zip(late, applier.apply(late, 0.0), strict=True):
             if again.fate == Fate.APPLIED:
@@ -88,9 +88,7 @@ class Syncing:
         known = self.stored.get(one.identity) if one.identity else None
         return known is not None and known.manifest == one.manifest
 
-    def _wave(
-        self, operators: Operators, number: int, objects: list[Object], outcomes: dict[int, Outcome], patience: float
-    ) -> Wave:
+    def _wave(self, operators: Operators, number: int, objects: list[Object], outcomes: dict[int, Outcome]) -> Wave:
         applier, begun = operators.applier, monotonic()
         for _, each in groupby(objects, lambda one: (wave_of(one) or 0, _FIRST.get(one.kind, 2))):
             some = [*each]
@@ -102,7 +100,7 @@ class Syncing:
             self.twin.start(component)
         applied = [one for one in objects if outcomes[id(one)].fate in {Fate.APPLIED, Fate.REPLACED}]
         self.standin.played.update(operators.act(applied))
-        hung = self._wait(applier, applied, patience)
+        hung = self._wait(applier, applied, PATIENCE)
         return Wave(number=number, applications=applications, seconds=monotonic() - begun, hung=hung)
 
     def _wait(self, applier: Applier, objects: Iterable[Object], patience: float) -> tuple[str, ...]:

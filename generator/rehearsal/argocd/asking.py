@@ -1,6 +1,6 @@
 """What a rehearsal asks of a running Argo CD, through the API server alone."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from time import monotonic, sleep
@@ -34,24 +34,23 @@ class ArgoCD:
         change = {"metadata": {"annotations": {REFRESH: how}}}
         self.twin.cluster.api.ask(Request(path=f"{APPLICATIONS}/{name}", method="PATCH", body=change, merge=True))
 
-    def refresh(self, how: str, names: Collection[str] = ()) -> set[str]:
-        """Have everything compared anew, or what is named, and wait until it is; return what is OutOfSync then. Root
-        comes at the end: it compares the Applications themselves, which a refresh changes for a moment. Raises
-        UsageError.
+    def refresh(self, names: Collection[str] = ()) -> set[str]:
+        """Have everything built and compared anew, or what is named, and wait until it is; return what is OutOfSync
+        then. Root comes at the end: it compares the Applications themselves, which a refresh changes for a moment.
+        Raises UsageError.
         """
         for of_root in (False, True):
             for one in self.look():
                 if (one.name == ROOT) == of_root and (not names or one.name in names):
-                    self.annotate(one.name, how)
-            self.wait("Argo CD compares all Applications", lambda found: not any(one.refreshing for one in found))
+                    self.annotate(one.name, "hard")
+            self._wait_until_compared()
         return {name for one in self.look() for name in out_of_sync(one)}
 
-    def wait(self, what: str, check: Callable[[list[Application]], bool], patience: float = REFRESHED) -> None:
-        """Wait until something holds of all Applications. Raises UsageError that says `what` was waited for."""
-        end = monotonic() + patience
-        while not check(self.look()):
+    def _wait_until_compared(self) -> None:
+        end = monotonic() + REFRESHED
+        while any(one.refreshing for one in self.look()):
             if monotonic() > end:
-                raise UsageError(f"the twin: {what}: not within {patience:g} s")
+                raise UsageError(f"the twin: Argo CD compares all Applications: not within {REFRESHED:g} s")
             self.settle(0.3)
 
     def settle(self, seconds: float) -> None:

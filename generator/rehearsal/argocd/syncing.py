@@ -83,12 +83,12 @@ class ArgoSyncing:
         """Return what is OutOfSync after two hard refreshes, between which Argo CD had time to heal it, and was not
         before; with the fields that another apply would change. The second one is of those that differ after the first.
         """
-        first = self.argo.refresh("hard") - self._before
+        first = self.argo.refresh() - self._before
         if not first:
             return {}
         self.argo.settle(HEAL)
         holders = {one.name for one in self.argo.look() if first & {*out_of_sync(one)}}
-        names = first & self.argo.refresh("hard", holders)
+        names = first & self.argo.refresh(holders)
         fields = perpetual.differing(Applier(self.twin, built), built, synced)
         unknown = "OutOfSync again after each sync"
         return {name: fields.get(name, unknown) for name in sorted(names)}
