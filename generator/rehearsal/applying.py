@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from generator.build.kinds import Kinds
 from generator.build.objects import Built, Object
+from generator.components.component import Manifest
 from generator.kinds.syncing import UPDATED
 from generator.live.api import Answer, Request
 from generator.live.discovery import Served, discover, place
@@ -97,13 +98,10 @@ class Applier:
         return where and f"{where}/{quote(one.name, safe='')}"
 
     def _request(self, one: Object) -> Request:
-        manifest = {**one.manifest, "metadata": dict(one.manifest["metadata"])}
-        if one.kind.endswith("WebhookConfiguration"):
-            manifest["metadata"].pop("namespace", None)  # Kueue's chart names one; it has no meaning
         if HOOK in one.annotations:  # BeforeHookCreation is what gen writes, and Argo CD's default
             self.api.ask(Request(path=f"{self.path(one)}?propagationPolicy=Background", method="DELETE"))
         path = f"{self.path(one)}?fieldManager={ARGO_CD}&force=true"
-        return Request(path=path, method="PATCH", body=manifest)
+        return Request(path=path, method="PATCH", body=sent(one))
 
     def _unplayed(self, one: Object) -> str:
         """Say why an object is left out, nothing for one that is played."""
@@ -121,6 +119,14 @@ class Applier:
             name=one.name,
             why=why,
         )
+
+
+def sent(one: Object) -> Manifest:
+    """Return an object as it is applied."""
+    manifest = {**one.manifest, "metadata": dict(one.manifest["metadata"])}
+    if one.kind.endswith("WebhookConfiguration"):
+        manifest["metadata"].pop("namespace", None)  # Kueue's chart names one; it has no meaning
+    return manifest
 
 
 def unplayed(one: Object, kinds: Kinds) -> str:

@@ -7,7 +7,7 @@ from generator.build.objects import Built, Object
 from generator.live.api import Request
 from generator.live.discovery import TRY
 from generator.live.said import said
-from generator.rehearsal.applying import Applier
+from generator.rehearsal.applying import Applier, sent
 from generator.rehearsal.outcome import Fate, Synced
 
 
@@ -29,11 +29,8 @@ def differing(applier: Applier, built: Built, synced: Synced) -> dict[str, str]:
 
 def trial(path: str, one: Object) -> Request:
     """Return the dry run by which Argo CD's server-side diff compares an object that stands."""
-    manifest = {**one.manifest, "metadata": dict(one.manifest["metadata"])}
-    if one.kind.endswith("WebhookConfiguration"):
-        manifest["metadata"].pop("namespace", None)
     query = TRY.replace("&fieldValidation=Strict", "")
-    return Request(path=f"{path}?{query}&force=true", method="PATCH", body=manifest)
+    return Request(path=f"{path}?{query}&force=true", method="PATCH", body=sent(one))
 
 
 def _fields(old: Any, new: Any, at: str = "") -> Iterator[str]:
