@@ -31,6 +31,12 @@ def leaving(stored: Mapping[Identity, Object], wanted: Collection[Identity]) -> 
     return [one for one in reversed(gone) if one.component not in whole]
 
 
+def stands(stored: Mapping[Identity, Object], one: Object) -> bool:
+    """Tell whether an object was stored as it is."""
+    known = stored.get(one.identity) if one.identity else None
+    return known is not None and known.manifest == one.manifest
+
+
 DONE = {Fate.APPLIED, Fate.LATE, Fate.REPLACED, Fate.NOT_PLAYED}
 """After these there is nothing left to do with an object as it stands in Git."""
 
@@ -49,7 +55,7 @@ class Syncing:
         applier = Applier(self.twin, built)
         operators = Operators(applier, built)
         wanted = {one.identity: one for one in built.objects if one.identity}
-        todo = [one for one in in_order(built) if not self._same(one)]
+        todo = [one for one in in_order(built) if not stands(self.stored, one)]
         outcomes: dict[int, Outcome] = {}
         waves = []
         for number, each in groupby(todo, lambda one: applier.waves.get(one.component, 0)):
@@ -83,10 +89,6 @@ class Syncing:
     def confirmed(self, _built: Built) -> dict[str, str]:
         """Confirm nothing: what waits for a person was told, and nobody waits."""
         return {}
-
-    def _same(self, one: Object) -> bool:
-        known = self.stored.get(one.identity) if one.identity else None
-        return known is not None and known.manifest == one.manifest
 
     def _wave(self, operators: Operators, number: int, objects: list[Object], outcomes: dict[int, Outcome]) -> Wave:
         applier, begun = operators.applier, monotonic()

@@ -22,7 +22,7 @@ from generator.rehearsal.argocd.publishing import Published, applications, point
 from generator.rehearsal.argocd.refreshing import Refreshing
 from generator.rehearsal.outcome import Fate, Synced
 from generator.rehearsal.standin import StandIn
-from generator.rehearsal.syncing import Identity, leaving
+from generator.rehearsal.syncing import Identity, leaving, stands
 from generator.rehearsal.twin.twin import Twin
 
 PATIENCE = 60.0
@@ -141,7 +141,7 @@ class ArgoSyncing:
 
     def _judged(self, applier: Applier, built: Built, judge: Judge) -> Synced:
         """Return what became of all that is new, changed or gone."""
-        todo = [one for one in in_order(built) if not self._same(one)]
+        todo = [one for one in in_order(built) if not stands(self.stored, one)]
         left = {id(one): why for one in todo if (why := why_left_out(one, applier.kinds, self.cluster))}
         applied = [*judge.applied(one for one in todo if id(one) not in left)]
         gone = leaving(self.stored, {one.identity for one in built.objects if one.identity})
@@ -155,7 +155,7 @@ class ArgoSyncing:
         """Return what is refused of Applications that Argo CD cannot compare, of all that stands and changes."""
         stuck = {*course.stuck}
         some = [one for one in built.objects if one.component in stuck and one.identity in self.stored]
-        return {id(one): said for one, said in refusals(applier, (one for one in some if not self._same(one)))}
+        return {id(one): said for one, said in refusals(applier, (one for one in some if not stands(self.stored, one)))}
 
     def _held(self, one: Object) -> list[Object]:
         """Return what an Application that leaves has held."""
@@ -165,12 +165,8 @@ class ArgoSyncing:
     def _differs(self, built: Built, component: str) -> Iterator[Object]:
         """Yield what is new, changed or gone of an Application."""
         wanted = {one.identity for one in built.objects}
-        yield from (one for one in built.objects if one.component == component and not self._same(one))
+        yield from (one for one in built.objects if one.component == component and not stands(self.stored, one))
         yield from (one for key, one in self.stored.items() if one.component == component and key not in wanted)
-
-    def _same(self, one: Object) -> bool:
-        known = self.stored.get(one.identity) if one.identity else None
-        return known is not None and known.manifest == one.manifest
 
     def _absent(self, applier: Applier, one: Object) -> bool:
         path = applier.path(one)
