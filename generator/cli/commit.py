@@ -9,7 +9,7 @@ from generator.cli.diff import APPROVAL
 from generator.cli.options import ROOT, root_of
 from generator.cli.output import show_findings
 from generator.cli.render import vendoring
-from generator.cli.terminal import bold, say, say_all
+from generator.cli.terminal import bold, say, say_all, tell
 from generator.model.plural import plural
 from generator.publish.committing import Asked, Result, StoppedError, commit_change
 from generator.publish.linking import Link, link
@@ -58,7 +58,7 @@ def command(directory: Path, branch: str | None, said: str, allow: tuple[str, ..
     root = root_of(directory)
     asked = Asked(branch=branch, allow=allow, said=said, push=push)
     try:
-        result = commit_change(root, asked, _tell)
+        result = commit_change(root, asked, tell)
     except StoppedError as error:
         code = show_stopped(error.prepared)
         say("nothing was pushed: on top of others' commits this is so; your commit stays here as it was", err=True)
@@ -67,10 +67,6 @@ def command(directory: Path, branch: str | None, said: str, allow: tuple[str, ..
         return show_stopped(result.prepared)
     show_result(result)
     return show_link(link(root, result, os.environ)) if result.pushed else 0
-
-
-def _tell(text: str) -> None:
-    say(text, err=True)
 
 
 def show_stopped(prepared: Prepared, verb: str = "gen commit") -> int:

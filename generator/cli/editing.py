@@ -9,7 +9,7 @@ import click
 
 from generator.cli.options import ROOT, root_of, together
 from generator.cli.output import show_findings, tally
-from generator.cli.terminal import bold, say, styled
+from generator.cli.terminal import bold, say, styled, tell
 from generator.edits.gains import gains
 from generator.edits.source import Source
 from generator.errors import UsageError
@@ -101,7 +101,7 @@ def make(  # noqa: PLR0913 - what a verb was given
     """Make an edit, show what it changes and what the cluster gains or loses, and write the file. Nothing is written
     when the edited file would have a finding that it has not now.
     """
-    with exclusive(root_of(directory), lambda text: say(text, err=True)) as lock:
+    with exclusive(root_of(directory), tell) as lock:
         outcome = edited(lock.root, cluster, holds, edit)
         refused = outcome.errors or (outcome.after.findings and not despite_warnings)
         show_findings([outcome.after], "text", written=not (refused or dry_run))

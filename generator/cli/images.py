@@ -11,7 +11,7 @@ import click
 from generator.cli.image_output import image_data, lists, show_answers, show_clusters, show_totals, table
 from generator.cli.options import CLUSTER, ROOT, output_as, root_of
 from generator.cli.output import show_findings, summary
-from generator.cli.terminal import say, say_all, say_json
+from generator.cli.terminal import say, say_all, say_json, tell
 from generator.errors import UsageError
 from generator.layout.lock import LOCK, LockFile
 from generator.model.plural import plural
@@ -116,7 +116,7 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
         root,
         loaded,
         dry_run=False,
-        waiting=lambda text: say(text, err=True),
+        waiting=tell,
         fresh=VendoredChange(lock=LockFile(images=digests), unused=frozenset(unused)),
     )
     say_all(refusals(outcome.edits), err=True)

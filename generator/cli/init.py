@@ -7,7 +7,7 @@ import click
 
 from generator.cli.options import FOLDER, here
 from generator.cli.output import show_findings, summary
-from generator.cli.terminal import say
+from generator.cli.terminal import say, tell
 from generator.errors import UsageError
 from generator.model.base import is_label
 from generator.model.cluster import LONGEST_NAME, cluster_file
@@ -101,7 +101,7 @@ def _refuse_both(name: str | None, table: Path | None, kubeconfig: Path | None, 
 
 def _write(directory: Path, once: dict[str, bytes], *, dry_run: bool) -> set[str]:
     """Write what is not there yet, and return what that is."""
-    with exclusive(directory, lambda text: say(text, err=True)) as lock:
+    with exclusive(directory, tell) as lock:
         found = plan(lock.root, {}, once, Owned())
         if not dry_run:
             write(lock, found)

@@ -9,7 +9,7 @@ from generator.cli.editing import show_lines
 from generator.cli.options import CLUSTER, DISCARD, ROOT, after_writing, discarded, root_of
 from generator.cli.output import show_findings, summary
 from generator.cli.render import LISTED, WORDS, in_words, vendoring
-from generator.cli.terminal import bold, say, say_all
+from generator.cli.terminal import bold, say, say_all, tell
 from generator.model.plural import plural
 from generator.repository.hand_edits import refusals
 from generator.repository.migrating import MigratedFile, migrated
@@ -50,7 +50,7 @@ def command(
         # The cluster files are written together with what is rendered of them.
         fresh=VendoredChange(files=found.contents),
         discard={*found.contents, *discarded(root, discard)},
-        waiting=lambda text: say(text, err=True),
+        waiting=tell,
     )
     written = not (dry_run or only_check or outcome.refused)
     _tell(root, outcome, written=written)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from generator.cli.options import discarded
-from generator.cli.terminal import annotate, say
+from generator.cli.terminal import annotate, tell
 from generator.model.finding import Severity
 from generator.repository.outcome import Outcome, Rendered, count
 from generator.repository.places import names
@@ -83,7 +83,7 @@ def rendered(root: Path, loaded: Sequence["Loaded"], unchanged: Mapping[str, Ren
             loaded,
             dry_run=options.dry_run,
             discard=discarded(root, options.discard),
-            waiting=lambda text: say(text, err=True),
+            waiting=tell,
             verify=options.verify,
             unchanged=unchanged,
         )

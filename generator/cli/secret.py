@@ -11,7 +11,7 @@ import click
 from generator.cli.bootstrap import secrets_values
 from generator.cli.live_options import Where, at_cluster, refuse_beside
 from generator.cli.options import TOLD
-from generator.cli.terminal import bold, say, say_json
+from generator.cli.terminal import bold, say, say_json, tell
 from generator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _perform(cluster: "Cluster", there: "RunningCluster", work: "Callable[..., R
     from generator.live.lease import ROTATION, held  # noqa: PLC0415 - heavy
 
     beside = output == "json"
-    with held(there, ROTATION, lambda text: say(text, err=True)) as lease:
+    with held(there, ROTATION, tell) as lease:
         rotating = work(ask=asking(), confirm=lease.confirm, beside=beside)
         if waiting := plan(rotating, cluster).waiting:
             raise UsageError("nothing was done, as this is in its way:\n  " + "\n  ".join(waiting))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from generator.cli.options import discarded
 from generator.cli.output import nothing_written, show_findings, without_accepted
 from generator.cli.rendering import Options, rendered
-from generator.cli.terminal import say, say_all
+from generator.cli.terminal import say, say_all, tell
 from generator.errors import UsageError
 from generator.model.plural import plural
 from generator.repository.places import names
@@ -77,5 +77,5 @@ def joined(root: Path, source: Path, options: Options) -> "Outcome":
         load(source),
         dry_run=options.dry_run,
         discard=discarded(root, options.discard),
-        waiting=lambda text: say(text, err=True),
+        waiting=tell,
     )

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import click
 
 from generator.cli.live_options import Where, at_cluster
 from generator.cli.options import TOLD
-from generator.cli.terminal import say, say_all, say_json
+from generator.cli.terminal import say, say_all, say_json, tell
 from generator.errors import UsageError
 from generator.repository.git_folder import locate
 from generator.repository.history import History
@@ -49,7 +48,7 @@ def command(where: Where, watch: bool, output: str) -> int:  # noqa: FBT001 - an
         return status(there, cluster, now, behind), now
 
     while True:
-        found, now = answered(there, look, partial(say, err=True), patience)
+        found, now = answered(there, look, tell, patience)
         patience = PATIENCE
         _show(found, output, now)
         if not watch or found.state == "well":

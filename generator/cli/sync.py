@@ -12,7 +12,7 @@ import click
 
 from generator.cli.live_options import Where, at_cluster, refuse_beside
 from generator.cli.options import TOLD
-from generator.cli.terminal import say, say_all, say_json, styled
+from generator.cli.terminal import say, say_all, say_json, styled, tell
 from generator.errors import UsageError
 from generator.model.plural import plural
 
@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913 - the options of the verb
     root, cluster = where.root, where.described()
     there = where.confirmed(cluster)
     asked = Asked(names=components, tier=tier, revision=revision, patience=wishes.left())
-    goal = answered(there, partial(target, root, there, cluster, asked, dry=dry_run), partial(say, err=True))
+    goal = answered(there, partial(target, root, there, cluster, asked, dry=dry_run), tell)
     if dry_run:
         return _foretell(root, there, cluster, goal, output)
     return _sync(root, there, cluster, goal, wishes)
@@ -138,14 +138,14 @@ def _sync(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target
     from generator.live.sync.syncing import Syncing  # noqa: PLC0415 - heavy
 
     say(f"{cluster.name} to {goal.commit}", err=True)
-    with held(there, SYNC, lambda text: say(text, err=True)) as lease:
+    with held(there, SYNC, tell) as lease:
         work = Syncing(
             there,
             goal,
             lease=lease,
             ask=asking(root, cluster, goal.commit),
             tell=_Shower(watched=sys.stderr.isatty()),
-            note=partial(say, err=True),
+            note=tell,
             patience=Patience(limit=wishes.left()),
             by_hand=wishes.by_hand,
         )

@@ -27,6 +27,11 @@ def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     click.echo("\n".join(lines), err=err, nl=nl)
 
 
+def tell(text: str) -> None:
+    """Print what is waited for, and else what is no result, to standard error."""
+    say(text, err=True)
+
+
 def say_all(texts: Iterable[str], *, err: bool = False) -> None:
     """Print texts one after the other, each as soon as it is there."""
     for text in texts:

@@ -10,7 +10,7 @@ import click
 from generator.cli.options import CLUSTER, DISCARD, ROOT, SHARD, TO, after_writing, discarded, narrowed, root_of
 from generator.cli.output import OUTPUT, nothing_written
 from generator.cli.sharing import Parts, kept, refuse_mixed
-from generator.cli.terminal import annotate, bold, say, say_all, say_json, styled
+from generator.cli.terminal import annotate, bold, say, say_all, say_json, styled, tell
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
 from generator.model.plural import plural
@@ -94,7 +94,7 @@ def command(  # noqa: PLR0913 - the verb's options
     options = Options(
         how=how, components=components, check=only_check, dry_run=shown, discard=lost, cluster_files=change.files
     )
-    report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
+    report = vendor(root, change.loaded, options, _progress(), tell)
     SHOWN[output](report, options, change.told, perf_counter() - begun)
     if to and report.outcome and not report.refused:
         kept(to, share_of(root, Shard.parse(shard or ""), inputs, report.outcome, report.used), output)

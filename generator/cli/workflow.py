@@ -14,7 +14,7 @@ from generator.cli.live_options import CLUSTER, only, usable
 from generator.cli.options import ROOT, TOLD, root_of, together
 from generator.cli.parameters import PARAMETERS, given, refuse_unfit
 from generator.cli.simulate import command as simulate
-from generator.cli.terminal import say, say_all, say_json
+from generator.cli.terminal import say, say_all, say_json, tell
 from generator.errors import UsageError
 from generator.model.base import is_label
 
@@ -234,7 +234,7 @@ def _answered(place: Place, ask: Callable[[], Found]) -> Found:
     """Wait for a server that goes away meanwhile: what runs goes on without it."""
     from generator.live.away import answered  # noqa: PLC0415 - heavy
 
-    return answered(place.way, ask, functools.partial(say, err=True))
+    return answered(place.way, ask, tell)
 
 
 def _look(place: Place, name: str) -> "Run":
