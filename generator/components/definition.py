@@ -142,11 +142,6 @@ class Download(Struct, frozen=True):
     instead: str
 
 
-def no_download(_values: Manifest) -> Download | None:
-    """Tell that images are all that is fetched."""
-    return None
-
-
 class Shown(Struct, frozen=True):
     """Objects that are nobody else's: their API group (core: ""), their kind's name in addresses, and a selector by
     labels.
@@ -175,36 +170,6 @@ Make: TypeAlias = Callable[[Cluster], Component]
 ALL_NODES = ""
 
 
-def always(_cluster: Cluster) -> bool:
-    """Tell that every cluster has it."""
-    return True
-
-
-def no_hosts(_cluster: Cluster) -> Iterator[tuple[Path, str]]:
-    """Yield nothing: most components are reached by no name of their own."""
-    return iter(())
-
-
-def no_listeners(_cluster: Cluster) -> Iterator[Listening]:
-    """Yield nothing: most components listen on the pod network alone."""
-    return iter(())
-
-
-def no_rules() -> tuple[ChangeRule, ...]:
-    """Return nothing: of most components' changes nothing is to be said beside what their kinds say."""
-    return ()
-
-
-def no_metrics(_cluster: Cluster) -> Mapping[str, tuple[str, ...] | None]:
-    """Return nothing: most components serve no metrics to autoscalers."""
-    return {}
-
-
-def no_offers(_cluster: Cluster, _machine: Machine) -> Mapping[str, int | None]:
-    """Return nothing: most components offer no extended resources."""
-    return {}
-
-
 class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """A component, whatever the cluster. All that is asked of a cluster here is safe on any that decodes."""
 
@@ -215,13 +180,13 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     `make_with_jobs` says it."""
     make_with_jobs: Callable[[Cluster, Jobs], Component] | None = None
     """The same for what names every kind of job there is: those of the whole catalogue are handed in."""
-    wanted: Callable[[Cluster], object] = always
+    wanted: Callable[[Cluster], object] = lambda _cluster: True
     """What of a cluster asks for it, nothing true where that cluster does not have it ..."""
     absence: str = ""
     """... and then the reason in a few words."""
     versions: Versions | None = None
     """None for what is made of our own objects and has another component's version."""
-    jumps: Callable[[], tuple[ChangeRule, ...]] = no_rules
+    jumps: Callable[[], tuple[ChangeRule, ...]] = tuple
     """What it means when its version moves: which upstream forbids, which have no way back. Asked for only where
     something is compared, as `changes` are: nothing else need import all those rules."""
     pairs: tuple[Pair, ...] = ()
@@ -238,9 +203,9 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     own_kinds: tuple[str, ...] = ()
     """... and those of its own objects beside them. Its tier's project allows all of these, and the namespaces,
     whether a cluster has the component or not: what was taken out of a cluster is yet to be deleted."""
-    hosts: Callable[[Cluster], Iterator[tuple[Path, str]]] = no_hosts
+    hosts: Callable[[Cluster], Iterator[tuple[Path, str]]] = lambda _cluster: iter(())
     """The names that users reach it by, each with its place in the cluster file."""
-    listens: Callable[[Cluster], Iterable[Listening]] = no_listeners
+    listens: Callable[[Cluster], Iterable[Listening]] = lambda _cluster: ()
     """What of it listens on nodes themselves, on the host's network: the host firewall lets in nothing else."""
     apis: tuple[Api, ...] = ()
     """The API groups whose definitions come with it."""
@@ -258,17 +223,17 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """The nodes that its DaemonSets must reach: `ALL_NODES`, or those with this label; None where it chooses."""
     resources: tuple[str, ...] = ()
     """How the names of extended resources begin that it offers on nodes."""
-    offers: Callable[[Cluster, Machine], Mapping[str, int | None]] = no_offers
+    offers: Callable[[Cluster, Machine], Mapping[str, int | None]] = lambda _cluster, _machine: {}
     """How many of each extended resource pods find on a node; None, for how names begin, where nobody can tell."""
-    metrics: Callable[[Cluster], Mapping[str, tuple[str, ...] | None]] = no_metrics
+    metrics: Callable[[Cluster], Mapping[str, tuple[str, ...] | None]] = lambda _cluster: {}
     """The names of the metrics that it serves to autoscalers, by API group; None where nobody here can tell them."""
     one_node_volumes: tuple[str, ...] = ()
     """The provisioners of its StorageClasses of whose volumes, as file systems, only one node mounts each at a time."""
     node_labels: tuple[str, ...] = ()
     """How the labels begin that it puts on nodes, by what it finds there."""
-    downloads: Callable[[Manifest], Download | None] = no_download
+    downloads: Callable[[Manifest], Download | None] = lambda _values: None
     """What it fetches from outside beside images, with these chart values of the user's."""
-    changes: Callable[[], tuple[ChangeRule, ...]] = no_rules
+    changes: Callable[[], tuple[ChangeRule, ...]] = tuple
     """What changes of its objects, its charts' ones, and its files mean for what runs."""
     replaced_together: str = ""
     """The command that replaces the pods of its workloads with `OnDelete`, where one after the other would not do."""

@@ -24,17 +24,12 @@ class Item(Struct, frozen=True):
     what: str
 
 
-def nothing() -> Iterable[str]:
-    """Do nothing: all is there."""
-    return ()
-
-
 class Step(Struct, frozen=True, kw_only=True):
     """What a step found. `act` makes it so and yields in words what it did; run again, it does what is left."""
 
     name: str
     items: tuple[Item, ...]
-    act: Callable[[], Iterable[str]] = nothing
+    act: Callable[[], Iterable[str]] = tuple
 
     @property
     def pending(self) -> bool:
