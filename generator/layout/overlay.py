@@ -7,7 +7,7 @@ from msgspec.msgpack import encode
 
 from generator.components import offered
 from generator.components.common import CRD
-from generator.components.component import Component, Manifest, Patch, Release, protect
+from generator.components.component import Component, Manifest, Release, protect
 from generator.layout.emit import emit
 from generator.layout.files import Files, component_file, corner, document, joined, kustomization, objects
 from generator.layout.mirror import (
@@ -101,7 +101,8 @@ def _shared_images(component: Component, upstream: Upstream | None) -> tuple[Sha
 def _generated(component: Component, shared: Sequence[SharedImage], rewriting: ImageRewriting) -> Manifest:
     """Return what gen's own Kustomize Component does. Images come first: the component's patches may replace them."""
     patches = [*text_patches(shared, rewriting), *(rewritten_patch(patch, rewriting) for patch in component.patches)]
-    found = {"patches": [_patch(patch) for patch in patches], "images": pins(shared, rewriting)}
+    written = [{"target": patch.target, "patch": emit(list(patch.operations))} for patch in patches]
+    found = {"patches": written, "images": pins(shared, rewriting)}
     return {key: value for key, value in found.items() if value}
 
 
@@ -142,10 +143,6 @@ def _chart(release: Release, cluster: Cluster) -> Manifest:
         # Argo CD would run a chart's hooks at every sync: only `keep` and `plain` are wanted.
         "skipHooks": all(decision == "drop" for decision in release.hooks.values()),
     }
-
-
-def _patch(patch: Patch) -> Manifest:
-    return {"target": patch.target, "patch": emit(list(patch.operations))}
 
 
 def custom(cluster: str, component: Component) -> Files:

@@ -78,13 +78,10 @@ def _subject(found: Report, clusters: Sequence[str]) -> str:
     if not found.clusters:
         return _short(f"{_few(names, 'cluster')}: nothing that is applied changes" if names else "Render again")
     what = _few(_applications(found), "component")
-    loudest = max((each.effect for one in found.clusters for each in one.judged), key=_loudness, default=Effect.NONE)
+    effects = [each.effect for one in found.clusters for each in one.judged]
+    loudest = max(effects, key=lambda effect: effect.loudness, default=Effect.NONE)
     about = f" ({loudest.value})" if loudest is not Effect.NONE else ""
     return _short(f"{_few(names, 'cluster')}: {_verb(found)} {what}{about}")
-
-
-def _loudness(effect: Effect) -> int:
-    return effect.loudness
 
 
 def _short(text: str) -> str:

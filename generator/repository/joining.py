@@ -50,8 +50,9 @@ def join(
         own = structs.replace(found, changes=tuple(one for one in found.changes if one.path not in changes))
         verdict = hand_edits(held.root, own, tree_of, writer=this_gen(), discard=discard)
         told = dict.fromkeys(note for share in shares for note in share.notes)
+        coming = sum(one.new is not None for one in found.changes)
         outcome = Outcome(
-            plan=structs.replace(found, unchanged=count(rendered.values()) + len(scaffold()) - _coming(found)),
+            plan=structs.replace(found, unchanged=count(rendered.values()) + len(scaffold()) - coming),
             rendered=dict(sorted(rendered.items())),
             seconds={name: spent for share in shares for name, spent in share.seconds.items()},
             edits=verdict.edits,
@@ -116,7 +117,3 @@ def _refuse_overtaken(found: Plan, changes: Mapping[str, SharedChange]) -> None:
     for one in found.changes:
         if one.path in changes and digest(one.old) != changes[one.path].old:
             raise UsageError(f"{one.path}: was changed since its shard was rendered; make the shares again")
-
-
-def _coming(found: Plan) -> int:
-    return sum(one.new is not None for one in found.changes)

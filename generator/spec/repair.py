@@ -53,8 +53,8 @@ def _idle(mistake: Mistake, hook: Hook) -> Iterator[Path]:
     """Yield the unknown keys of a section that only are too much: what they say is neither what another key of it may
     say, nor is it a key of another section, so that nothing is lost with them.
     """
-    known = mistake.schema.get("properties", {})
-    if mistake.keyword != "additionalProperties" or not known.keys() & mistake.given.keys() >= _required(mistake):
+    known, required = mistake.schema.get("properties", {}), set(mistake.schema.get("required", ()))
+    if mistake.keyword != "additionalProperties" or not known.keys() & mistake.given.keys() >= required:
         return
     whole = validator(hook).schema
     elsewhere = {name for section in whole["$defs"].values() for name in section.get("properties", ())}
@@ -64,10 +64,6 @@ def _idle(mistake: Mistake, hook: Hook) -> Iterator[Path]:
             continue
         if not any(validator(hook).evolve(schema=each).is_valid(value) for each in free):
             yield *mistake.at, key
-
-
-def _required(mistake: Mistake) -> set[str]:
-    return set(mistake.schema.get("required", ()))
 
 
 def _moves_others(edit: Edit) -> bool:

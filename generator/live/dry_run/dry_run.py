@@ -32,14 +32,10 @@ def dry_run(built: Built, api: ApiConnection) -> Answers:
     stored = wanted(built) if api.throw_away else []
     early = list(_prepare(built, api, stored)) if api.throw_away else []
     run = _Run(built, api, [one for one in stored if not _converted(one)])
-    found = tuple(_once([*early, *run.findings()]))
+    # Each once: a definition with a conversion webhook is stored without it, and then tried with it.
+    found = tuple(dict.fromkeys((*early, *run.findings())))
     unjudged = tuple(f"{plural(number, 'object')}: {why}" for why, number in run.unjudged.items())
     return Answers(findings=found, judged=run.judged, unjudged=unjudged)
-
-
-def _once(found: Iterable[Finding]) -> Iterator[Finding]:
-    # A definition with a conversion webhook is stored without it, and then tried with it.
-    yield from dict.fromkeys(found)
 
 
 def _converted(definition: Object) -> bool:

@@ -182,16 +182,13 @@ def _copied(owner: Manifest, count: int, number: str) -> Manifest:
         hashed = mapping(dig(spec, "template", "metadata", "labels"))
         made["template"]["metadata"]["labels"] |= hashed if kind == "ReplicaSet" else {}
     if kind == "StatefulSet":
-        volumes = [{"metadata": {"name": one["metadata"]["name"]}, "spec": one["spec"]} for one in _claims(spec)]
+        claims = sequence(spec.get("volumeClaimTemplates"))
+        volumes = [{"metadata": {"name": one["metadata"]["name"]}, "spec": one["spec"]} for one in claims]
         made["serviceName"] = spec.get("serviceName", "")
         made |= {"podManagementPolicy": "Parallel", "volumeClaimTemplates": volumes}
     meta = owner["metadata"]
     metadata = {"name": meta["name"], "namespace": meta["namespace"], "labels": mapping(meta.get("labels"))}
     return {"apiVersion": "batch/v1" if kind == "Job" else "apps/v1", "kind": kind, "metadata": metadata, "spec": made}
-
-
-def _claims(spec: Manifest) -> list[Manifest]:
-    return sequence(spec.get("volumeClaimTemplates"))
 
 
 def _bare(pod: Manifest, number: str) -> Manifest:

@@ -159,7 +159,8 @@ def control_plane(folder: Path, wanted: int = 0) -> Iterator[Plane]:
         api = Plane(address, store)
         api.wait("the API server is ready", lambda: api.cluster.api.ask(Request(path="/readyz")).good)
         api.cluster.delete(LEASES)  # KWOK would wait for those of the KWOK before it to end
-        start(running(folder / "controllers", _controllers(controllers, address), lambda: _accounts(api)))
+        account = "/api/v1/namespaces/default/serviceaccounts/default"
+        start(running(folder / "controllers", _controllers(controllers, address), lambda: api.get(account)))
         api.scheduled_by(start(running(folder / "scheduler", _client(scheduler, address, SCHEDULER), lambda: True)))
         yield api
 
@@ -171,10 +172,6 @@ def _stopped(program: Program) -> Iterator[None]:
         yield
     finally:
         os.kill(program.pid, signal.SIGCONT)
-
-
-def _accounts(api: Plane) -> bool:
-    return bool(api.get("/api/v1/namespaces/default/serviceaccounts/default"))
 
 
 def _etcd(name: str, client: int, peer: int) -> list[str]:
