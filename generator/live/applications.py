@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from generator.components.common import IGNORE_HEALTH, SYNC_WAVE
 from generator.components.component import Manifest
 from generator.live.running import RunningCluster
 from generator.model.fields import dig, sequence
@@ -11,8 +12,6 @@ from generator.model.finding import full_name
 
 APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
 ROOT = "root"
-WAVE = "argocd.argoproj.io/sync-wave"
-IGNORED = "argocd.argoproj.io/ignore-healthcheck"
 REFRESH = "argocd.argoproj.io/refresh"
 APPROVED = "argocd.argoproj.io/deletion-approved"
 
@@ -111,8 +110,8 @@ def application(manifest: Manifest) -> Application:
     state = dig(manifest, "status", "operationState") or {}
     return Application(
         name=str(manifest["metadata"]["name"]),
-        wave=_number(annotations.get(WAVE)),
-        gates=IGNORED not in annotations,
+        wave=_number(annotations.get(SYNC_WAVE)),
+        gates=IGNORE_HEALTH not in annotations,
         sync=_text(manifest, "status", "sync", "status"),
         health=_text(manifest, "status", "health", "status"),
         message=_text(manifest, "status", "health", "message"),

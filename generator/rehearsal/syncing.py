@@ -6,7 +6,7 @@ from time import monotonic, sleep
 
 from generator.build.objects import ROOT, Built, Object
 from generator.live.api import Request
-from generator.live.dry_run.dry_run import in_order
+from generator.live.dry_run.dry_run import in_order, within
 from generator.rehearsal.applying import Applier
 from generator.rehearsal.health import unready
 from generator.rehearsal.operators import Operators
@@ -14,11 +14,9 @@ from generator.rehearsal.outcome import Fate, Outcome, Synced, Wave
 from generator.rehearsal.perpetual import differing
 from generator.rehearsal.standin import StandIn
 from generator.rehearsal.twin.twin import REAL, Twin
-from generator.rules.providers import wave_of
 
 PATIENCE = 30.0
 """Seconds that a wave may take to get ready; in a cluster pods start slower, and nothing is given up."""
-_FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
 Identity = tuple[str, str, str, str]
 
 
@@ -92,7 +90,7 @@ class Syncing:
 
     def _wave(self, operators: Operators, number: int, objects: list[Object], outcomes: dict[int, Outcome]) -> Wave:
         applier, begun = operators.applier, monotonic()
-        for _, each in groupby(objects, lambda one: (wave_of(one) or 0, _FIRST.get(one.kind, 2))):
+        for _, each in groupby(objects, within):
             some = [*each]
             outcomes |= {id(one): outcome for one, outcome in zip(some, applier.apply(some), strict=True)}
             if some[0].kind == "CustomResourceDefinition":

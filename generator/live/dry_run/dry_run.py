@@ -18,7 +18,6 @@ from generator.model.plural import plural
 from generator.rules.judging import Answers
 from generator.rules.providers import wave_of, waves
 
-_FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
 _BY_THE_NEW = "; without --kubeconfig a throw-away server judges by the new one"
 
 
@@ -139,13 +138,15 @@ class _Run:
         yield from left
 
 
+def within(one: Object) -> tuple[int, int]:
+    """Return when an object's turn comes within its Application: by its wave, what others lie in or are of first."""
+    return wave_of(one) or 0, {"Namespace": 0, "CustomResourceDefinition": 1}.get(one.kind, 2)
+
+
 def in_order(built: Built) -> list[Object]:
     """Return the objects as Argo CD would apply them: by the wave of their Application, then their own wave, then
     namespaces and definitions first. The Applications themselves come before what they hold. Within that the order
     stays.
     """
     of_application = {ROOT: -(2**31), **waves(built)}
-    return sorted(
-        built.objects,
-        key=lambda one: (of_application.get(one.component, 0), wave_of(one) or 0, _FIRST.get(one.kind, 2)),
-    )
+    return sorted(built.objects, key=lambda one: (of_application.get(one.component, 0), *within(one)))
