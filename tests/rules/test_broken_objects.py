@@ -14,12 +14,12 @@ from generator.build.objects import Built, TargetedPatch
 from generator.components.component import Manifest
 from generator.model.finding import Finding
 from generator.model.rule import rules
-from generator.rules import argo_cd, references, schemas, selectors
+from generator.rules import argo_cd, references, schemas, selectors, unknown_kinds
 from generator.rules.engine import RULES
 
 pytest_plugins = ["validation.fixtures"]
 
-OURS = set(rules([argo_cd, references, schemas, selectors]))
+OURS = set(rules([argo_cd, references, schemas, selectors, unknown_kinds]))
 
 Change = Callable[[Any], object]
 
