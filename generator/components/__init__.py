@@ -19,7 +19,7 @@ from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
 from generator.components.dataset_cache import DEFINITION as DATASET_CACHE
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Scraped
 from generator.components.envoy_gateway import DEFINITION as ENVOY_GATEWAY
 from generator.components.etcd_backup import DEFINITION as ETCD_BACKUP
 from generator.components.exposure import DEFINITION as EXPOSURE
@@ -200,11 +200,11 @@ def offered(cluster: Cluster) -> tuple[str, ...]:
     return tuple(f"{api.group}/{version}" for api in apis for version in api.offered)
 
 
-def metrics(cluster: Cluster) -> dict[str, tuple[str, ...] | None]:
-    """Return the names of the metrics that components serve to autoscalers, by API group; None where nobody here can
+def metrics(cluster: Cluster) -> dict[str, Mapping[str, Scraped | None] | None]:
+    """Return the metrics that components serve to autoscalers, as their definitions say it; None where nobody here can
     tell them. What somebody else installs may serve others.
     """
-    found: dict[str, tuple[str, ...] | None] = {}
+    found: dict[str, Mapping[str, Scraped | None] | None] = {}
     for one in CATALOGUE.values():
         if one.wanted(cluster):
             ours = cluster.settings(one.name).managed

@@ -41,6 +41,13 @@ class Version(Struct, frozen=True, kw_only=True):
         return next(chart for chart in self.charts if chart.name == name)
 
 
+class Scraped(Struct, frozen=True):
+    """What pods have whose own metrics are read: labels, and the name of the port that tells them."""
+
+    labels: dict[str, str]
+    port: str
+
+
 class Versions(Struct, frozen=True):
     """The versions of a component that are known, the default first; with `by_minor` the default is the first one that
     supports the cluster's minor of Kubernetes.
@@ -225,8 +232,10 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """How the names of extended resources begin that it offers on nodes."""
     offers: Callable[[Cluster, Machine], Mapping[str, int | None]] = lambda _cluster, _machine: {}
     """How many of each extended resource pods find on a node; None, for how names begin, where nobody can tell."""
-    metrics: Callable[[Cluster], Mapping[str, tuple[str, ...] | None]] = lambda _cluster: {}
-    """The names of the metrics that it serves to autoscalers, by API group; None where nobody here can tell them."""
+    metrics: Callable[[Cluster], Mapping[str, Mapping[str, Scraped | None] | None]] = lambda _cluster: {}
+    """The metrics that it serves to autoscalers, by API group and name, with what pods must have that tell them
+    themselves; None for a group of which nobody here can tell the names.
+    """
     one_node_volumes: tuple[str, ...] = ()
     """The provisioners of its StorageClasses of whose volumes, as file systems, only one node mounts each at a time."""
     node_labels: tuple[str, ...] = ()

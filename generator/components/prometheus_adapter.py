@@ -14,9 +14,9 @@ from generator.components.common import (
     replicas,
 )
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier, Turn
-from generator.components.definition import Definition, Evidence, Version, Versions
+from generator.components.definition import Definition, Evidence, Scraped, Version, Versions
 from generator.components.issuers import authority, signed
-from generator.components.kube_prometheus_stack import prometheus_url
+from generator.components.kube_prometheus_stack import SCRAPED, prometheus_url
 from generator.components.parts import resources, spread, tcp, tolerations
 from generator.model.cluster import Cluster
 
@@ -45,7 +45,8 @@ API_SERVICE = f"v1beta1.{GROUP}"
 
 class PodMetric(Struct, frozen=True, kw_only=True):
     """A metric of pods: the series that tells that a pod has it, the labels by which that names pod and namespace, and
-    what is asked of Prometheus, in which `<<.LabelMatchers>>` and `<<.GroupBy>>` stand for the pods.
+    what is asked of Prometheus, in which `<<.LabelMatchers>>` and `<<.GroupBy>>` stand for the pods. `told_by` is what
+    pods have that tell it themselves.
     """
 
     name: str
@@ -53,6 +54,7 @@ class PodMetric(Struct, frozen=True, kw_only=True):
     query: str
     pod: str = "pod"
     namespace: str = "namespace"
+    told_by: Scraped | None = None
 
     @property
     def rule(self) -> Manifest:
@@ -78,6 +80,7 @@ QUEUE_SECONDS = PodMetric(
     name="triton_queue_seconds",
     series="nv_inference_queue_duration_us",
     query=f"{_WAITED} / 1e6 / clamp_min({_ANSWERED}, 0.001)",
+    told_by=SCRAPED,
 )
 """How long a request to Triton waits in a pod before a model takes it, in seconds: the mean of the last two minutes."""
 
@@ -164,10 +167,10 @@ def certificates(name: str, namespace: str) -> tuple[Secret, ...]:
     )
 
 
-def served(cluster: Cluster) -> Mapping[str, tuple[str, ...] | None]:
+def served(cluster: Cluster) -> Mapping[str, Mapping[str, Scraped | None] | None]:
     """Return the metrics that it serves, by API group; None where values of the user's say which."""
     theirs = "rules" in cluster.settings("prometheus-adapter").values
-    return {GROUP: None if theirs else tuple(one.name for one in METRICS)}
+    return {GROUP: None if theirs else {one.name: one.told_by for one in METRICS}}
 
 
 DEFINITION = Definition(

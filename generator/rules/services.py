@@ -1,10 +1,11 @@
 """Rules about services that grow, shrink and change: how far their team's quota lets them, and by what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from generator.build.objects import Built, Object
-from generator.build.pods import Pod
+from generator.build.pods import Pod, containers, pods
 from generator.components import CATALOGUE, metrics
+from generator.components.definition import Scraped
 from generator.components.queues.reach import reach
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, existing, mapping, sequence
@@ -14,7 +15,7 @@ from generator.model.rule import warning
 from generator.rules.budgets import copies, scaler_of
 from generator.rules.nodes import nodes_of
 from generator.rules.placement import obstacles
-from generator.rules.queues import gpu_pods
+from generator.rules.queues import gpu_pods, teams
 from generator.rules.resources import total
 from generator.spec.near import suggest
 
@@ -142,7 +143,46 @@ def served_metrics(built: Built) -> Iterator[Finding]:
                 yield one.finding(message, "spec", "metrics", index, "type", fix=_brought(cluster, group))
 
 
-def _named(one: Object, index: int, kind: str, served: tuple[str, ...] | None) -> Iterator[Finding]:
+@warning("GEN-HPA-011", "pods tell the metric that they are scaled by")
+def told(built: Built) -> Iterator[Finding]:
+    """Prometheus reads metrics of a team's pods only where these ask for it, by a label and a port with a name. Of
+    others the adapter knows none, and the autoscaler tells `FailedGetPodsMetric` and never scales.
+
+    Wrong:
+        template:
+          metadata: {labels: {app: triton}}
+          ...
+          ports: [{containerPort: 8002}]
+    Right:
+        template:
+          metadata: {labels: {app: triton, gen.internal/metrics: scraped}}
+          ...
+          ports: [{name: metrics, containerPort: 8002}]
+    """
+    known = metrics(built.cluster).get(METRICS["Pods"]) if built.cluster else None
+    spaces = teams(built) if known else set()
+    for pod in pods(built) if known else ():
+        scaler = scaler_of(pod.maker, built) if pod.namespace in spaces else None
+        asked = sequence(scaler.spec.get("metrics")) if scaler else []
+        for name in dict.fromkeys(str(dig(metric, "pods", "metric", "name")) for metric in asked):
+            if known and (by := known.get(name)):
+                yield from _untold(pod, name, by)
+
+
+def _untold(pod: Pod, name: str, by: Scraped) -> Iterator[Finding]:
+    """Tell what a pod lacks by which its metrics were read."""
+    never = f"so nobody knows its {name}, and its autoscaler never scales"
+    for label, value in by.labels.items():
+        if pod.labels.get(label) != value:
+            yield pod.finding(
+                f"it has no label {label}: {value}, {never}", "metadata", "labels", fix=f"add {label}: {value}"
+            )
+    if not any(dig(port, "name") == by.port for _, one in containers(pod) for port in sequence(one.get("ports"))):
+        message = f"none of its ports is called {by.port}, {never}"
+        yield pod.finding(message, "spec", "containers", 0, fix=f"write `name: {by.port}` at the port of its metrics")
+
+
+def _named(one: Object, index: int, kind: str, served: Mapping[str, object] | None) -> Iterator[Finding]:
     """Tell of a metric whose name is none of those that are served, where these can be told."""
     at: Path = ("spec", "metrics", index, kind.lower(), "metric", "name")
     name = str(dig(one.manifest, *at))

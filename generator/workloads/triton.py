@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from generator.components import CATALOGUE, metrics
 from generator.components.component import Manifest
 from generator.components.job_pods import SECURITY, on_pool, placement, variables
-from generator.components.kube_prometheus_stack.team_services import SCRAPED
+from generator.components.kube_prometheus_stack import SCRAPED
 from generator.components.prometheus_adapter import GPU_USE, GROUP, QUEUE_SECONDS, PodMetric
 from generator.errors import UsageError
 from generator.model.quantity import Quantity
@@ -15,7 +15,7 @@ from generator.workloads.pods import limits
 from generator.workloads.served import DRAIN, Served, served, side_by_side, starting
 from generator.workloads.wanted import Serving, Wanted
 
-PORTS = {"http": 8000, "grpc": 8001, "metrics": 8002}
+PORTS = {"http": 8000, "grpc": 8001, SCRAPED.port: 8002}
 """Triton's own."""
 EXIT = 45
 """Seconds for the requests that a pod has when nobody sends it more: with `DRAIN` less than its time to end, a minute.
@@ -56,7 +56,7 @@ def triton(place: Place, wanted: Wanted) -> list[Manifest]:
     )
     followed, most = SCALES[_scale(serving)]
     metric = {"metric": {"name": followed.name}, "target": {"type": "AverageValue", "averageValue": most}}
-    scraped = SCRAPED if place.cluster.monitoring.prometheus else {}
+    scraped = SCRAPED.labels if place.cluster.monitoring.prometheus else {}
     return served(one, pod(place, wanted, serving), {"type": "Pods", "pods": metric}, scraped)
 
 

@@ -8,8 +8,7 @@ from msgspec import structs
 from reference import load
 
 from generator.components import compose, metrics
-from generator.components.kube_prometheus_stack import kube_prometheus_stack
-from generator.components.kube_prometheus_stack.team_services import SCRAPED
+from generator.components.kube_prometheus_stack import SCRAPED, kube_prometheus_stack
 from generator.components.prometheus_adapter import DEFINITION, GPU_USE, METRICS, QUEUE_SECONDS, prometheus_adapter
 from generator.model.cluster import Adopt, Cluster, ComponentSettings
 from generator.model.monitoring import Prometheus
@@ -100,7 +99,7 @@ def test_the_api_server_trusts_it_by_a_certificate(serving: Cluster) -> None:
 
 
 def test_what_is_served_is_known_from_the_component(serving: Cluster, ml50: Cluster) -> None:
-    assert metrics(serving) == {GROUP: ("triton_queue_seconds", "gpu_engine_active")}
+    assert metrics(serving) == {GROUP: {"triton_queue_seconds": SCRAPED, "gpu_engine_active": None}}
     assert metrics(ml50) == {}
     assert metrics(with_settings(serving, "prometheus-adapter", managed=False)) == {GROUP: None}
     assert metrics(with_settings(serving, "prometheus-adapter", values={"rules": {}})) == {GROUP: None}
@@ -109,7 +108,7 @@ def test_what_is_served_is_known_from_the_component(serving: Cluster, ml50: Clus
 def test_prometheus_reads_pods_of_teams_that_ask_for_it_and_no_others(serving: Cluster) -> None:
     (monitor,) = [one for one in kube_prometheus_stack(serving).objects if one["kind"] == "PodMonitor"]
     assert monitor["spec"]["namespaceSelector"] == {"matchNames": [team.name for team in serving.teams]}
-    assert monitor["spec"]["selector"] == {"matchLabels": SCRAPED}
+    assert monitor["spec"]["selector"] == {"matchLabels": SCRAPED.labels}
     assert monitor["spec"]["sampleLimit"] > 0
     assert monitor["spec"]["bodySizeLimit"] == "16MB", "all is held before values are counted"
     alone = structs.replace(serving, teams=())

@@ -14,6 +14,7 @@ from generator.model.teams import Quota
 from generator.rules import services
 
 REACH, METRICS, ROLLOUT = services.within_reach, services.served_metrics, services.room_for_a_new_one
+TOLD = services.told
 CLUSTER = load("gpu-serving")
 SLICE, GPU = "nvidia.com/mig-2g.20gb", "nvidia.com/gpu"
 
@@ -28,6 +29,10 @@ def service(replicas: int, resource: str = SLICE, much: int = 1, team: str = "as
         tolerations=[{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in keys],
         **selector,
     )
+
+
+def template(one: Any) -> Any:
+    return one["spec"]["template"]
 
 
 def scaler(most: int, team: str = "assistant", *metrics: Any) -> Any:
@@ -195,6 +200,29 @@ def test_what_our_adapter_serves_is_asked_for_by_its_name() -> None:
     assert other.fix == "there are triton_queue_seconds, gpu_engine_active"
     (outside,) = seen(METRICS, built(scaler(2, "assistant", by("requests", "External")), cluster=CLUSTER))
     assert outside.at == ("spec", "metrics", 0, "type")
+
+
+def test_pods_ask_for_what_they_tell_to_be_read() -> None:
+    """Where the platform measures it they need not."""
+    asking = scaler(2, "assistant", by("triton_queue_seconds"), by("triton_queue_seconds"))
+    bare = service(1, GPU, 1, "assistant", "a100")
+    label, port = seen(TOLD, built(bare, asking, cluster=CLUSTER))
+    assert "gen.internal/metrics: scraped" in label.message
+    assert "none of its ports is called metrics" in port.message
+    assert (reached(label), reached(port)) == (
+        template(bare)["metadata"]["labels"],
+        template(bare)["spec"]["containers"][0],
+    )
+    whole = service(1, GPU, 1, "assistant", "a100")
+    template(whole)["metadata"]["labels"]["gen.internal/metrics"] = "scraped"
+    (left,) = seen(TOLD, built(whole, asking, cluster=CLUSTER))
+    assert left.message == port.message
+    template(whole)["spec"]["containers"][0]["ports"] = [{"name": "metrics", "containerPort": 8002}]
+    assert seen(TOLD, built(whole, asking, cluster=CLUSTER)) == []
+    assert seen(TOLD, built(bare, cluster=CLUSTER)) == []
+    assert seen(TOLD, built(bare, scaler(2, "assistant", by("gpu_engine_active")), cluster=CLUSTER)) == []
+    elsewhere = (service(1, GPU, 1, "default", "a100"), scaler(2, "default", by("triton_queue_seconds")))
+    assert seen(TOLD, built(*elsewhere, cluster=CLUSTER)) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from msgspec import structs
 from reference import load
 from validation.schemas import refused as against_schemas
 
-from generator.components.kube_prometheus_stack.team_services import SCRAPED
+from generator.components.kube_prometheus_stack import SCRAPED
 from generator.components.queues.reach import reach
 from generator.errors import UsageError
 from generator.model.capacity import allocatable
@@ -115,7 +115,7 @@ def test_everything_is_about_the_same_pods(cluster: Cluster, name: str) -> None:
     selector = spec["selector"].get("matchLabels", spec["selector"])
     assert selector.items() <= labels.items()
     assert selector == of_kind(one, "Deployment")["spec"]["selector"]["matchLabels"]
-    assert SCRAPED.items() <= labels.items()
+    assert SCRAPED.labels.items() <= labels.items()
 
 
 def test_ports_are_led_to_by_their_names(cluster: Cluster) -> None:
@@ -166,7 +166,7 @@ def test_a_fixed_number_needs_no_autoscaler(ml50: Cluster) -> None:
     one = made(ml50, 2, 2, models="pvc://repository/asr", team="serving", pool=None)
     assert of_kind(one, "Deployment")["spec"]["replicas"] == 2
     assert not [each for each in one.manifests if each["kind"] == "HorizontalPodAutoscaler"]
-    assert SCRAPED.keys().isdisjoint(of_kind(one, "Deployment")["spec"]["template"]["metadata"]["labels"])
+    assert SCRAPED.labels.keys().isdisjoint(of_kind(one, "Deployment")["spec"]["template"]["metadata"]["labels"])
 
 
 @pytest.mark.parametrize(("most", "surge"), [(3, 1), (4, 0), (7, 0)])

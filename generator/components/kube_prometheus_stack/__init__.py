@@ -2,9 +2,17 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, MONITORING, PROMETHEUS_PORT, WEBHOOKS, fullname, release_of
+from generator.components.common import (
+    CLUSTER_ROLES,
+    MONITORING,
+    OWN_LABELS,
+    PROMETHEUS_PORT,
+    WEBHOOKS,
+    fullname,
+    release_of,
+)
 from generator.components.component import Chart, Component, Manifest, Tier
-from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Evidence, Scraped, Version, Versions
 from generator.components.listening import CLUSTER, Listener
 from generator.components.operated import OWN, MadePods, OperatedKind, name_of
 from generator.model.change import ChangeRule
@@ -39,6 +47,8 @@ CONFIGURED_BY = (
     ("AlertmanagerConfig", "spec.alertmanagerConfiguration.name", OWN),
     ("Secret", "spec.configSecret", OWN),
 )
+SCRAPED = Scraped({f"{OWN_LABELS}/metrics": "scraped"}, "metrics")
+"""What a team's pod has whose metrics Prometheus reads."""
 NAMES = (
     ("Secret", "spec.receivers.*.slackConfigs.*.apiURL.name", OWN),
     ("Secret", "spec.receivers.*.webhookConfigs.*.urlSecret.name", OWN),

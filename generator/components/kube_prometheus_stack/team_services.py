@@ -1,13 +1,11 @@
 """What Prometheus reads of teams' own pods: by which label, how much of it, and the alert of what it refuses."""
 
 from generator.components.alerting import alert, group
-from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
+from generator.components.kube_prometheus_stack import SCRAPED
 from generator.model.cluster import Cluster
 
 NAME = "team-services"
-SCRAPED = {f"{OWN_LABELS}/metrics": "scraped"}
-"""Labels of a team's pod whose port named `metrics` Prometheus reads."""
 SAMPLES, LABELS, LENGTH = 5000, 30, 200
 """How many values a pod of a team's may tell at once, how many labels each has, and how long theirs may be: with more,
 nothing of the pod is kept. Seven of the labels are Prometheus' own: it counts them as well (3.3: `scrape/scrape.go`,
@@ -38,14 +36,14 @@ def team_services(cluster: Cluster, namespace: str) -> Manifest:
         "metadata": {"name": NAME, "namespace": namespace},
         "spec": {
             "namespaceSelector": {"matchNames": [team.name for team in cluster.teams]},
-            "selector": {"matchLabels": SCRAPED},
+            "selector": {"matchLabels": SCRAPED.labels},
             "bodySizeLimit": BODY,
             "sampleLimit": SAMPLES,
             "labelLimit": LABELS,
             "labelValueLengthLimit": LENGTH,
             "podMetricsEndpoints": [
                 {
-                    "port": "metrics",
+                    "port": SCRAPED.port,
                     "interval": "15s",
                     # Prometheus reaches what teams' pods do not.
                     "followRedirects": False,
