@@ -22,6 +22,7 @@ from generator.build.pods import pods
 from generator.cli import run
 from generator.cli.server import check_server
 from generator.components import CATALOGUE, compose
+from generator.components.envoy_gateway.layout import VERSIONS as ENVOY_GATEWAY
 from generator.errors import UsageError
 from generator.live.api import ApiConnection, Request, of_started
 from generator.live.apiserver import Started, throw_away
@@ -97,7 +98,8 @@ def crds(cluster: "Cluster") -> Iterator["Manifest"]:
     files += [of_the_store()] if cluster.site.secrets else []
     if cluster.networks.exposure:
         files += sorted(fetched("gateway-api").glob("*.yaml"))
-        files += sorted(fetched("envoy-gateway").glob("*_envoyproxies.yaml"))
+        taken = {url.rpartition("/")[2] for version in ENVOY_GATEWAY.known for url in version.manifests}
+        files += [path for path in sorted(fetched("envoy-gateway").iterdir()) if path.name in taken]
     read = (one for path in files if CRD.encode() in path.read_bytes() for one in documents(path.read_bytes()))
     return (one for one in read if isinstance(one, dict) and one.get("kind") == CRD)
 
