@@ -134,7 +134,8 @@ def test_a_job_whose_process_is_lost_goes_on_from_its_checkpoint_to_the_end(job:
     assert process, job.log()
     os.kill(process, signal.SIGKILL)
     until("it ends", job.ended, job.log)
-    assert len(job.launchers) == 2
+    # One more where the machine is so busy that an sshd is late.
+    assert len(job.launchers) >= 2
     assert saved(job.log())[-1] == STEPS
     assert len(resumed(job.log())) == 1
     assert resumed(job.log())[0] >= EVERY
