@@ -66,7 +66,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator["ApiServer"]:
             if not manifest["apiVersion"].startswith("cert-manager."):
                 api.apply(manifest)
         for manifest in tenants(CLUSTER, JOBS).objects:
-            if (manifest["kind"], manifest["metadata"]["name"]) == ("RoleBinding", READER):
+            if manifest["metadata"]["name"] == READER:
                 api.apply(manifest)
         for secret in made.secrets:
             if secret.source == "in-cluster":
